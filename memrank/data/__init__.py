@@ -1,0 +1,1 @@
+"""Fitted numbers that ship with the package."""

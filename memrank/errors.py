@@ -1,0 +1,68 @@
+"""The whole error tree: every error that memrank raises on purpose, with its code, exit status and way out.
+
+Errors of other libraries are translated into these at one seam each (YAML in `specfile`, SQLite in `stores.sqlite`).
+Anything else that escapes is a defect of memrank, and is meant to show its traceback.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+
+class MemrankError(Exception):
+    """Base of all errors that memrank raises on purpose.
+
+    `code` is a stable snake_case name, `exit_status` what the command line exits with, `hint` the way out.
+    """
+
+    code: ClassVar[str] = "error"
+    exit_status: ClassVar[int] = 2
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  hint: {self.hint}" if self.hint else self.message
+
+
+class UsageError(MemrankError):
+    """The call itself is wrong: an empty query, an unknown filter, options that exclude each other."""
+
+    code = "usage"
+
+
+class SpecError(MemrankError):
+    """A spec is wrong. `faults` holds every fault found, each `file:line:column: path: what; what is allowed`."""
+
+    code = "spec"
+
+    def __init__(self, faults: Sequence[str], *, hint: str | None = None) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join(self.faults), hint=hint)
+
+
+class DataError(MemrankError):
+    """Input data is wrong: a file that is missing or unreadable, a record that cannot be used."""
+
+    code = "data"
+    exit_status = 3
+
+
+class NamespaceError(DataError):
+    """The namespace is missing where a store has several, or the store does not know it. Never answered by a merge."""
+
+    code = "namespace"
+
+
+class StoreError(DataError):
+    """A store cannot be opened, read or written."""
+
+    code = "store"
+
+
+class ServiceError(MemrankError):
+    """A model or a remote service failed and the caller asked not to go on without it."""
+
+    code = "service"
+    exit_status = 4

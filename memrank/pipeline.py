@@ -1,0 +1,190 @@
+"""The pipeline: proves when it is built that its stages fit together, and runs them over a snapshot of a store."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
+from typing import Any
+
+import dspy
+import numpy as np
+from dspy.dsp.utils.settings import thread_local_overrides
+
+from memrank.asking import ask, limits
+from memrank.assemble import assemble, with_latency
+from memrank.chain import gaps
+from memrank.errors import SpecError, UsageError
+from memrank.fileio import canonical_json, sha256_hex
+from memrank.result import Item, Meta, Result, to_dict
+from memrank.slate import Limits, Slate
+from memrank.spec import Spec
+from memrank.stages.base import Stage
+from memrank.stages.prefilter import Prefilter
+from memrank.stages.pruner import Pruner
+from memrank.stores.base import Snapshot, Store
+from memrank.stores.given import Given
+from memrank.tenant import Rows
+from memrank.types import Note, Query
+
+
+class Ranking(dspy.Prediction):  # type: ignore[misc]
+    """The answer of one read, as a `dspy.Prediction`."""
+
+    def __init__(self, result: Result, spec: Spec) -> None:
+        super().__init__(results=result.results, excluded=result.excluded, meta=result.meta, notes=result.notes)
+        self._result = result
+        self._spec = spec
+
+    results: tuple[Item, ...]
+    excluded: tuple[Item, ...]
+    meta: Meta
+    notes: tuple[Note, ...]
+
+    @property
+    def result(self) -> Result:
+        """The whole answer as plain values."""
+        return self._result
+
+    @property
+    def spec(self) -> Spec:
+        """The spec that it was ranked by."""
+        return self._spec
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form, `memrank.result/1`."""
+        return to_dict(self._result)
+
+    def context(self) -> str:
+        """The text block for a system prompt; empty when nothing was returned."""
+        from memrank.context import context_block
+
+        return context_block(self._result, self._spec)
+
+
+class Pipeline(dspy.Module):  # type: ignore[misc]
+    """Stages in a row over a store. Immutable once built, reusable, and safe to share between threads."""
+
+    def __init__(self, spec: Spec, stages: Mapping[str, Stage], store: Store | None, given: Given, spec_sha256: str) -> None:
+        super().__init__()
+        found = gaps(spec.stages)
+        if found:
+            raise SpecError([f"{_place(gap.index)}: {gap.what}; {gap.allowed}" for gap in found])
+        self.spec = spec
+        self.store = store
+        self.spec_sha256 = spec_sha256
+        self._given = given
+        self._names = tuple(stages)
+        for name, stage in stages.items():
+            setattr(self, name, stage)
+
+    def __call__(self, query: str | None = None, **arguments: Any) -> Ranking:
+        """Rank; see `forward` for the arguments."""
+        with _quiet():
+            answer: Ranking = super().__call__(query, **arguments)
+        return answer
+
+    async def acall(self, query: str | None = None, **arguments: Any) -> Ranking:
+        """Rank without blocking the event loop; may be cancelled."""
+        with _quiet():
+            answer: Ranking = await super().acall(query, **arguments)
+        return answer
+
+    def forward(
+        self,
+        query: str | None = None,
+        *,
+        as_of: str | datetime | None = None,
+        memories: Sequence[Mapping[str, object]] | None = None,
+        namespace: str | None = None,
+        filters: Mapping[str, str | Sequence[str]] | None = None,
+        top_k: int | None = None,
+        max_tokens: int | None = None,
+        rank_only: bool = False,
+        query_id: str = "query",
+        domain: str | None = None,
+        phase: str | None = None,
+        observations: Sequence[str] = (),
+        constraints: Sequence[str] = (),
+    ) -> Ranking:
+        """Rank what the store (or `memories`, where given) holds for the query as of a moment.
+
+        `as_of` is ISO 8601 or a datetime (without a zone: UTC), the clock where it is left out. Raises UsageError for an
+        empty query or a limit below 1, NamespaceError where the tenant is missing or unknown, DataError for memories that
+        cannot be read.
+        """
+        started = time.perf_counter()
+        asked = ask(
+            query,
+            as_of=as_of,
+            namespace=namespace,
+            filters=filters,
+            query_id=query_id,
+            domain=domain,
+            phase=phase,
+            observations=observations,
+            constraints=constraints,
+        )
+        limited = limits(top_k=top_k, max_tokens=max_tokens, rank_only=rank_only)
+        result = self._read(asked, self._snapshot(asked, memories), limited)
+        return Ranking(with_latency(result, (time.perf_counter() - started) * 1e3), self.spec)
+
+    def candidates(self, query: str, *, as_of: str | datetime | None = None, namespace: str | None = None) -> Slate:
+        """The pool of a query as the prefilter leaves it, before anything is judged: what fitting starts from."""
+        asked = ask(query, as_of=as_of, namespace=namespace)
+        opened = _open(asked, self._snapshot(asked, None), Limits(), np.empty(0, dtype=np.int64))
+        pool: Slate = self._stages()[0](opened)
+        return pool
+
+    async def aforward(self, query: str | None = None, **arguments: Any) -> Ranking:
+        """As `forward`, in a worker thread."""
+        return await asyncio.to_thread(self.forward, query, **arguments)
+
+    def _snapshot(self, query: Query, memories: Sequence[Mapping[str, object]] | None) -> Snapshot:
+        store: Store | None = self._given.store(memories) if memories is not None else self.store
+        if store is None:
+            raise UsageError("no memories: the spec names no store and the call gives none", hint="pass memories=[...]")
+        tolerance = next(s.params.future_tolerance for s in self._stages() if isinstance(s, Prefilter))
+        return store.snapshot(query.namespace, query.as_of, query.filters, tolerance)
+
+    def _read(self, query: Query, snapshot: Snapshot, limited: Limits) -> Result:
+        stages = [stage for stage in self._stages() if not (limited.rank_only and isinstance(stage, Pruner))]
+        pruner = next((stage for stage in stages if isinstance(stage, Pruner)), None)
+        protected = pruner.protects(snapshot) if pruner else np.empty(0, dtype=np.int64)
+        slate = _open(query, snapshot, limited, protected)
+        for stage in stages:
+            slate = stage(slate)
+        identity = [self.spec_sha256, snapshot.version, query.text, query.as_of.isoformat(), snapshot.tenant.namespace]
+        read_id = sha256_hex(canonical_json([*identity, query.filters, limited.top_k, limited.max_tokens, limited.rank_only]))
+        return assemble(
+            slate, self.spec, read_id=read_id[:32], spec_sha256=self.spec_sha256, store_version=snapshot.version
+        )
+
+    def _stages(self) -> list[Stage]:
+        return [getattr(self, name) for name in self._names]
+
+
+def _quiet() -> AbstractContextManager[object]:
+    """Keeps dspy's process-wide trace and history from growing, unless a caller (an optimizer) collects a trace."""
+    if "trace" in thread_local_overrides.get():
+        return nullcontext()
+    return dspy.context(trace=None, disable_history=True)  # type: ignore[no-any-return]
+
+
+def _place(index: int | None) -> str:
+    return "stages" if index is None else f"stages[{index}]"
+
+
+def _open(query: Query, snapshot: Snapshot, limits: Limits, protected: Rows) -> Slate:
+    """The first slate of a read: every visible memory, no columns."""
+    rows = np.flatnonzero(snapshot.visible)
+    return Slate(
+        query=query,
+        tenant=snapshot.tenant,
+        rows=rows,
+        visible=snapshot.visible,
+        protected=np.isin(rows, protected),
+        columns={},
+        limits=limits,
+        notes=snapshot.notes,
+    )

@@ -1,0 +1,67 @@
+"""The composition root: from a checked spec to a pipeline. Kinds are a closed set; nothing in a spec is imported."""
+
+from pathlib import Path
+from typing import Literal
+
+from memrank.indexing import Analyzer
+from memrank.pipeline import Pipeline
+from memrank.spec import PrefilterSpec, PrunerSpec, RankerSpec, Spec, StageSpec, StoreSpec, TemporalSpec
+from memrank.stages.base import Stage
+from memrank.stages.prefilter import Prefilter
+from memrank.stages.pruner import Pruner
+from memrank.stages.ranker import Ranker
+from memrank.stages.temporal import Temporal
+from memrank.stores.base import Store
+from memrank.stores.given import Given
+from memrank.stores.jsonl import FileStore
+from memrank.text.tokens import Tokenizer
+
+SQLITE_HEADER = b"SQLite format 3\x00"
+SCALES = {"0-1": 1.0, "1-10": 10.0}
+
+
+def make_stage(params: StageSpec, analyzer: Analyzer) -> tuple[str, Stage]:
+    """A stage of a registered kind, and the name of its place in the pipeline."""
+    match params:
+        case PrefilterSpec():
+            return "prefilter", Prefilter(params, analyzer)
+        case TemporalSpec():
+            return "temporal", Temporal(params)
+        case RankerSpec():
+            return "ranker", Ranker(params)
+        case PrunerSpec():
+            return "pruner", Pruner(params, Tokenizer(analyzer.language))
+
+
+def open_store(kind: str, path: Path, analyzer: Analyzer, *, importance_scale: str = "0-1") -> Store:
+    """A store of a registered kind."""
+    if kind == "sqlite.v1":
+        from memrank.stores.sqlite import SqliteStore
+
+        return SqliteStore(path, analyzer)
+    return FileStore(path, analyzer, importance_scale=SCALES[importance_scale])
+
+
+def store_kind(path: Path) -> Literal["jsonl.v1", "sqlite.v1"]:
+    """The kind of store that a file named on the command line is, by its first bytes; reading it reports what is wrong."""
+    try:
+        with path.open("rb") as file:
+            return "sqlite.v1" if file.read(len(SQLITE_HEADER)) == SQLITE_HEADER else "jsonl.v1"
+    except OSError:
+        return "jsonl.v1"
+
+
+def build(spec: Spec, folder: Path, spec_sha256: str, *, store: Path | None = None) -> Pipeline:
+    """The pipeline of a spec whose paths are relative to `folder`; `store` swaps the spec's store for another file.
+
+    Raises SpecError when the stages do not fit together. The store is opened when it is first read.
+    """
+    analyzer = Analyzer(spec.index.language, spec.index.embedder)
+    where = spec.store
+    if store is not None:
+        stated = where.importance_scale if where else "0-1"
+        where = StoreSpec(kind=store_kind(store), path=str(store.absolute()), importance_scale=stated)
+    scale = where.importance_scale if where else "0-1"
+    opened = open_store(where.kind, folder / where.path, analyzer, importance_scale=scale) if where else None
+    stages = dict(make_stage(params, analyzer) for params in spec.stages)
+    return Pipeline(spec, stages, opened, Given(analyzer, importance_scale=SCALES[scale]), spec_sha256)

@@ -1,0 +1,130 @@
+"""The candidates of one query as a struct of arrays, which each stage extends by named columns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memrank.score.fuse import order
+from memrank.tenant import Rows, Tenant
+from memrank.text.sensitivity import TimeOfQuery
+from memrank.types import Bools, Floats, Memory, Note, Notes, Query, Sensitivity
+
+
+class Column(StrEnum):
+    """Every column that a stage may provide, with its unit. Flags are 0 or 1."""
+
+    BM25 = "bm25"
+    BM25_Z = "bm25_z"
+    """Standardised over the visible memories of the tenant."""
+    DENSE = "dense"
+    """Cosine of the sentence vectors, -1 to 1; 0 without an embedder."""
+    DENSE_Z = "dense_z"
+    OVERLAP = "overlap"
+    """Share of the query's terms found in the memory, weighted by idf, 0 to 1."""
+    NEIGHBOUR = "neighbour"
+    """Sum of the fused, standardised scores of the turn before and the turn after; 0 without neighbours."""
+    FUSED = "fused"
+    """The score by which the pool was chosen."""
+    AGE = "age"
+    """Seconds since the effective time, from 0; 0 where `dated` is 0."""
+    DATED = "dated"
+    FRESHNESS = "freshness"
+    FUTURE_DATE = "future_date"
+    EXPIRED = "expired"
+    INVALID_THEN = "invalid_then"
+    RELEVANCE = "relevance"
+    IMPORTANCE = "importance"
+    AUTHORITY = "authority"
+    RAW_SCORE = "raw_score"
+    SCORE = "score"
+    FACTOR = "factor"
+    """What raw_score was multiplied by for a superseded memory; 1 for others."""
+    SUPERSEDED_BY = "superseded_by"
+    """Candidate that supersedes it; -1 for none."""
+    INHERITS = "inherits"
+    """Candidate that this one supersedes and whose higher relevance it takes over; -1 for none."""
+    STALE_FLAG = "stale_flag"
+    REASON = "reason"
+    """Index into REASONS: why it is excluded; 0 for what is not."""
+    DECAY = "decay"
+    """0 essential to 1 worthless."""
+    PLANNED = "planned"
+    """Index into ACTIONS: what the decay alone asks for."""
+    ACTION = "action"
+    """Index into ACTIONS: what is done, once the budget has spoken."""
+
+
+REASONS = ("", "below_relevance", "stale", "below_min_score", "expired", "invalid_then", "over_budget", "over_top_k")
+ACTIONS = ("keep_full", "summarize", "drop", "overwrite")
+
+
+TIMELESS = TimeOfQuery(sensitivity=Sensitivity.TIME_AGNOSTIC, period=None, asks_previous=False, evidence="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one read asks for beyond its spec; None leaves a limit to the spec."""
+
+    top_k: int | None = None
+    max_tokens: int | None = None
+    rank_only: bool = False
+    """Rank, and leave the pruner out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slate:
+    """n candidates: row k of every column belongs to `tenant.memories[rows[k]]`."""
+
+    query: Query
+    tenant: Tenant
+    rows: Rows
+    visible: Bools
+    """Which memories of the tenant this read may see, shape (memories,)."""
+    protected: Bools
+    """(n,): candidates that the pruner must keep, whatever their score."""
+    columns: Mapping[Column, Floats]
+    limits: Limits = Limits()
+    query_terms: Mapping[str, float] = field(default_factory=dict)
+    """Terms of the query that some visible memory holds, with their idf."""
+    time: TimeOfQuery = TIMELESS
+    """What the temporal stage read from the query."""
+    summaries: Mapping[int, str] = field(default_factory=dict)
+    """Candidate to the summary that stands for it in the context."""
+    notes: tuple[Note, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, column: Column) -> Floats:
+        return self.columns[column]
+
+    def memory(self, k: int) -> Memory:
+        """Candidate k's memory."""
+        return self.tenant.memories[int(self.rows[k])]
+
+    def ranked(self, score: Floats, reason: NDArray[np.generic]) -> Rows:
+        """Candidates whose reason is 0, best score first; ties by newer effective time, then by id."""
+        kept = np.flatnonzero(reason == 0)
+        age = np.where(self[Column.DATED] > 0, self[Column.AGE], np.inf)
+        ids = self.tenant.id_order[self.rows].astype(np.float64)
+        return kept[order(score[kept], -age[kept], -ids[kept])]
+
+    def narrow(self, rows: Rows, query_terms: Mapping[str, float]) -> "Slate":
+        """A new slate of some of its rows (rising), before any column was added."""
+        protected = np.isin(rows, self.rows[self.protected])
+        return replace(self, rows=rows, protected=protected, query_terms=query_terms)
+
+    def extend(self, columns: Mapping[Column, Floats], notes: Notes | None = None, **changes: object) -> "Slate":
+        """A new slate with more columns, each float64, shape (n,), finite and from now on read-only."""
+        for name, values in columns.items():
+            if values.shape != self.rows.shape or values.dtype != np.float64:
+                raise TypeError(f"column {name} must be float64 of shape {self.rows.shape}")
+            if not np.isfinite(values).all():
+                raise ValueError(f"column {name} must be finite")
+            values.flags.writeable = False
+        merged = Notes(self.notes)
+        merged.extend(notes.as_tuple() if notes else ())
+        return replace(self, columns={**self.columns, **columns}, notes=merged.as_tuple(), **changes)  # type: ignore[arg-type]

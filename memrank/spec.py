@@ -1,0 +1,410 @@
+"""The checked spec: frozen pydantic models, one a section of the YAML file. No YAML and no files here (see `specfile`).
+
+Every field has a description: `memrank schema` and the spec reference in the README are generated from it.
+Durations are held in seconds and written with a unit (`14d`).
+"""
+
+from datetime import date
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+
+from memrank.text.dates import format_duration, parse_as_of, parse_duration
+from memrank.types import Sensitivity
+
+
+def _duration(value: object) -> float:
+    if isinstance(value, str):
+        return parse_duration(value)
+    raise ValueError("this is no duration; allowed: a number with a unit, such as 90s, 5m, 24h, 7d or 2w")
+
+
+def _grace(value: object) -> float:
+    return 0.0 if value == "0s" else _duration(value)
+
+
+def format_grace(seconds: float) -> str:
+    """A duration as it is written; unlike `format_duration`, of 0 seconds too."""
+    return "0s" if seconds == 0 else format_duration(seconds)
+
+
+def _moment(value: object) -> str:
+    text = value.isoformat() if isinstance(value, date) else value
+    if isinstance(text, str):
+        parse_as_of(text)
+        return text
+    raise ValueError("this is no time; allowed: ISO 8601, such as 2026-03-20T09:00:00Z")
+
+
+def _version(value: object) -> object:
+    if type(value) is int:  # Python holds true and 1.0 equal to 1
+        return value
+    raise ValueError("this is no version of the spec format; allowed: 1")
+
+
+_DURATION_SCHEMA = WithJsonSchema(
+    {
+        "type": "string",
+        "pattern": r"^[0-9]{1,30}(\.[0-9]{1,30})? ?(s|m|h|d|w|mo|y)$",
+        "examples": ["90s", "24h", "14d", "2w"],
+    }
+)
+Duration = Annotated[
+    float, BeforeValidator(_duration), PlainSerializer(format_duration, return_type=str), _DURATION_SCHEMA
+]
+Grace = Annotated[float, BeforeValidator(_grace), PlainSerializer(format_grace, return_type=str), _DURATION_SCHEMA]
+"""A duration that may be `0s`."""
+Time = Annotated[
+    str, BeforeValidator(_moment), WithJsonSchema({"type": "string", "examples": ["2026-03-20T09:00:00Z"]})
+]
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+
+SUM_TOLERANCE = 1e-6
+NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,63}$"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True, use_attribute_docstrings=True
+    )
+
+
+class PerType(_Section):
+    """A duration for each memory type, and one for all others."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Duration]
+
+    default: Duration
+    """Used for every memory type that is not named, and for memories without a type."""
+
+    def of(self, memory_type: str | None) -> float:
+        """Seconds for this memory type."""
+        extra = self.__pydantic_extra__ or {}
+        return extra.get(memory_type, self.default) if memory_type is not None else self.default
+
+
+def _per_type(value: object) -> object:
+    return {"default": value} if isinstance(value, str) else value
+
+
+def _dump_per_type(value: PerType) -> object:
+    named = {key: format_duration(seconds) for key, seconds in (value.__pydantic_extra__ or {}).items()}
+    return {"default": format_duration(value.default), **named} if named else format_duration(value.default)
+
+
+DurationPerType = Annotated[
+    PerType, BeforeValidator(_per_type, json_schema_input_type=Duration | PerType), PlainSerializer(_dump_per_type)
+]
+
+
+class StoreSpec(_Section):
+    kind: Literal["jsonl.v1", "sqlite.v1"]
+    """`jsonl.v1` reads a file (JSONL, JSON or CSV) and never writes it; `sqlite.v1` keeps memories durably."""
+    path: str = Field(min_length=1)
+    """The file, relative to the spec."""
+    importance_scale: Literal["0-1", "1-10"] = "0-1"
+    """The scale on which the file states importance."""
+
+
+class ExampleSpec(_Section):
+    query: str = Field(min_length=1)
+    """What `memrank run SPEC` asks when it is given no query."""
+    as_of: Time | None = None
+    """The moment that "now" means for the example; the clock where it is left out."""
+    namespace: str | None = None
+    """The tenant that asks; needed where the store has several."""
+    filters: dict[str, str | list[str]] = Field(default_factory=dict)
+    """Field (or `metadata.KEY`) to the value or values it may have."""
+
+
+class IndexSpec(_Section):
+    language: Literal["english", "none"] = "english"
+    """Stemming and stop words; `none` matches words as they are written, for any other language."""
+    embedder: Literal["wordllama", "none"] = "wordllama"
+    """Sentence vectors: `wordllama` is a static 256-d model inside its package, `none` ranks by words alone."""
+
+
+class PrefilterSpec(_Section):
+    kind: Literal["prefilter.hybrid.v1"]
+    """Hybrid search: BM25 and sentence vectors, fused."""
+    top_k: Count = 100
+    """Size of the pool of candidates that the later stages judge."""
+    dense_weight: Share = 0.5
+    """Share of the sentence vectors in the fused score; the rest is BM25. Both are standardised per query."""
+    neighbour_weight: Share = 0.3
+    """How much of its neighbouring turns' fused score a turn of the same sitting is given."""
+    k1: float = Field(default=0.9, gt=0, le=10)
+    """BM25: how fast repeated words saturate."""
+    b: Share = 0.4
+    """BM25: how strongly long memories are discounted."""
+    future_tolerance: Grace = 86400.0
+    """A memory recorded later than `as_of` plus this is not known yet, and invisible."""
+
+
+KernelName = Literal["exponential", "linear", "gaussian", "power", "weibull", "cliff", "none"]
+
+KERNEL_FIELDS: dict[str, frozenset[str]] = {
+    "exponential": frozenset({"half_life", "rate_per_hour"}),
+    "linear": frozenset({"window"}),
+    "gaussian": frozenset({"half_life"}),
+    "power": frozenset({"scale", "p"}),
+    "weibull": frozenset({"half_life", "beta"}),
+    "cliff": frozenset({"window"}),
+    "none": frozenset(),
+}
+
+
+class TemporalSpec(_Section):
+    kind: Literal["temporal.v1"]
+    """How fresh each memory is for this query."""
+    sensitivity: Sensitivity | Literal["auto"] = "auto"
+    """How much age matters: `auto` reads it from the query."""
+    clock: Literal["event", "created", "accessed"] = "event"
+    """Which time of a memory counts: `event` is event_date, else created_at; `accessed` the later of created and accessed."""
+    kernel: KernelName = "exponential"
+    """The decay curve for recent queries."""
+    half_life: DurationPerType = PerType.model_validate({"default": "14d"})
+    """exponential, gaussian, weibull: the age at which freshness is one half; one value, or one per memory type."""
+    rate_per_hour: float | None = Field(default=None, gt=0)
+    """exponential: ln 2 / half-life in hours, instead of `half_life`."""
+    window: DurationPerType | None = None
+    """linear: the age at which freshness is 0; cliff: the age up to which it is 1."""
+    scale: DurationPerType | None = None
+    """power: k = (1 + age / scale)^-p."""
+    p: float | None = Field(default=None, gt=0, le=100)
+    """power: the exponent."""
+    beta: float | None = Field(default=None, gt=0, le=100)
+    """weibull: the shape; below 1 falls early and levels off, above 1 stays fresh first."""
+    offset: Grace = 0.0
+    """Grace: ages up to this count as 0."""
+    floor: Share = 0.0
+    """Freshness of what has wholly decayed: k becomes floor + (1 - floor) k."""
+    undated: Literal["zero", "neutral"] = "zero"
+    """Freshness of a memory without a date: 0, or 0.5."""
+    real_time_window: Duration = 86400.0
+    """Real-time queries: anything older has freshness 0."""
+    real_time_half_life: Duration | None = None
+    """Real-time queries: the half-life; a quarter of the window where it is left out."""
+    historical_half_life: Duration = 365 * 86400.0
+    """Historical queries: how fast freshness falls with the distance from the period that the query names."""
+
+    @model_validator(mode="after")
+    def _kernel_has_its_parameters(self) -> Self:
+        wanted = KERNEL_FIELDS[self.kernel]
+        given = {name for name in frozenset().union(*KERNEL_FIELDS.values()) & self.model_fields_set}
+        unused = sorted(given - wanted)
+        if unused:
+            raise ValueError(
+                f"{', '.join(unused)} is not a parameter of the {self.kernel} kernel; allowed: {', '.join(sorted(wanted)) or 'none'}"
+            )
+        if {"half_life", "rate_per_hour"} <= given:
+            raise ValueError("half_life and rate_per_hour say the same thing; allowed: one of them")
+        missing = [name for name in sorted(wanted - {"half_life", "rate_per_hour"}) if getattr(self, name) is None]
+        if missing:
+            raise ValueError(f"the {self.kernel} kernel lacks {' and '.join(missing)}; allowed: a value for each")
+        return self
+
+
+class Weights(_Section):
+    """What the composite is made of; the weights sum to 1."""
+
+    relevance: Share = 0.0
+    freshness: Share = 0.0
+    importance: Share = 0.0
+    authority: Share = 0.0
+
+    @model_validator(mode="after")
+    def _sum_to_one(self) -> Self:
+        total = self.relevance + self.freshness + self.importance + self.authority
+        if abs(total - 1.0) > SUM_TOLERANCE:
+            raise ValueError(f"the weights sum to {total:.6g}; they must sum to 1 (within {SUM_TOLERANCE:g})")
+        return self
+
+
+class Alphas(_Section):
+    """Bounded boosts on relevance, each in [0, 1]: a part at 0.5 changes nothing."""
+
+    freshness: Share = 0.0
+    importance: Share = 0.0
+    authority: Share = 0.0
+
+
+class ImportanceSpec(_Section):
+    decay: Literal["exponential", "linear", "none"] = "exponential"
+    """How importance falls with the months since a memory was recorded."""
+    rate_per_month: Share = 0.02
+    """Share lost in a month of 30 days."""
+    boost: bool = True
+    """Whether uses raise importance: 0.5 points a use, 3 points at most (on the 1-10 scale)."""
+    count_means: Literal["use", "retrieval"] = "use"
+    """What `access_count` of the imported data counts; only `use` boosts under the default."""
+    counts_are: Literal["use", "retrieval"] = "use"
+    """What the store's counts were collected as."""
+
+
+class RankerSpec(_Section):
+    kind: Literal["ranker.v1"]
+    """Relevance, importance and freshness combined; thresholds; superseded facts below their successors."""
+    judge: Literal["embedded"] = "embedded"
+    """Who scores relevance: `embedded` calls no model."""
+    combine: Literal["weighted", "bounded"] = "weighted"
+    """`weighted` sums the parts; `bounded` multiplies relevance by boosts that cannot overpower it."""
+    weights: Weights = Weights(relevance=0.6, freshness=0.4)
+    """weighted: the weight of each part."""
+    alphas: Alphas | None = None
+    """bounded: the strength of each boost."""
+    relevance_threshold: Share = 0.0
+    """Relevance below this is excluded: this is how memrank abstains."""
+    stale_after: Duration | None = None
+    """Real-time and recent queries: older memories are excluded as stale."""
+    staleness_threshold: Duration | None = None
+    """From this age on an item carries `stale_flag` and still counts."""
+    min_score: Share = 0.0
+    """A composite below this is excluded."""
+    top_k: Count | None = None
+    """How many results at the most."""
+    importance: ImportanceSpec = ImportanceSpec()
+    """How importance decays and is boosted."""
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        if self.combine == "bounded" and self.alphas is None:
+            raise ValueError(
+                "combine: bounded stands without alphas; add alphas, such as {freshness: 0.4, importance: 0.2}"
+            )
+        if self.combine == "bounded" and "weights" in self.model_fields_set:
+            raise ValueError("weights do not go with combine: bounded; allowed: alphas")
+        if self.combine == "weighted" and self.alphas is not None:
+            raise ValueError("alphas do not go with combine: weighted; allowed: weights")
+        stale_after = float("inf") if self.stale_after is None else self.stale_after
+        if (self.staleness_threshold or 0.0) > stale_after:
+            raise ValueError("staleness_threshold exceeds stale_after; allowed: stale_after at the most")
+        return self
+
+
+class ContextSpec(_Section):
+    heading: str = "Context from previous interactions"
+    """First line of the context block."""
+    footer: str = ""
+    """Last line of the context block; none where empty."""
+    max_items: Count = 5
+    """How many memories the block holds at the most."""
+    max_tokens: Count | None = None
+    """Tokens of the whole block at the most; the pruner's budget where it is left out."""
+    order: Literal["importance", "score"] = "importance"
+    """`importance`: importance 8 of 10 and above first, then by relevance x importance; `score`: by score."""
+
+
+class PrunerSpec(_Section):
+    kind: Literal["pruner.v1"]
+    """What stays in the context: keep, summarize or drop, within a token budget."""
+    max_tokens: Count = 1200
+    """Tokens of everything that is kept, summaries included. A token is counted as four bytes of UTF-8."""
+    keep_last_turns: int = Field(default=3, ge=0, le=1000)
+    """The newest turns of the conversation that are never dropped."""
+    keep_below: Share = 0.3
+    """Decay below this is class 1, critical."""
+    decay_threshold: Share = 0.7
+    """Decay from this on is summarized (class 3)."""
+    drop_threshold: Share = 0.9
+    """Decay from this on is dropped (class 4)."""
+    summary_tokens: Count = 40
+    """Length of a summary at the most."""
+    context: ContextSpec = ContextSpec()
+    """The text block for a system prompt."""
+
+    @model_validator(mode="after")
+    def _thresholds_rise(self) -> Self:
+        if not self.keep_below <= self.decay_threshold <= self.drop_threshold:
+            raise ValueError("the thresholds fall; allowed: keep_below <= decay_threshold <= drop_threshold")
+        return self
+
+
+class ReviewSpec(_Section):
+    top_score_below: Share = 0.4
+    """A best score below this asks for review."""
+    ambiguity_margin: Share = 0.05
+    """Neighbouring scores closer than this ask for review."""
+    ambiguity_top: int = Field(default=3, ge=2, le=1000)
+    """How many of the first results are looked at for that."""
+    stale_score_above: Share = 0.5
+    """A stale or superseded item with a composite above this asks for review."""
+
+
+class GateSpec(_Section):
+    min: float | None = None
+    """The metric must not be below this."""
+    max: float | None = None
+    """The metric must not be above this."""
+
+    @model_validator(mode="after")
+    def _has_a_bound(self) -> Self:
+        if self.min is None and self.max is None:
+            raise ValueError("a gate without a bound; allowed: min, max or both")
+        return self
+
+
+class EvaluateSpec(_Section):
+    evalset: str = Field(min_length=1)
+    """The golden set's folder, relative to the spec."""
+    gates: dict[str, GateSpec] = Field(default_factory=dict)
+    """Metric to the bounds it must keep."""
+
+
+class CompileSpec(_Section):
+    objective: str = Field(default="nDCG@10", min_length=1)
+    """The metric that compiling raises."""
+    optimizer: Literal["weights"] = "weights"
+    """What is tuned."""
+
+
+StageSpec = Annotated[PrefilterSpec | TemporalSpec | RankerSpec | PrunerSpec, Field(discriminator="kind")]
+
+
+class Spec(_Section):
+    """One pipeline: where memories come from, the stages that rank them, and when a person must look."""
+
+    memrank: Annotated[Literal[1], BeforeValidator(_version)]
+    """Version of the spec format."""
+    name: str = Field(pattern=NAME_PATTERN)
+    """Short name: lower-case letters, digits, - and _."""
+    description: str = ""
+    """What the pipeline is for."""
+    store: StoreSpec | None = None
+    """Where the memories are; may be left out when they are given in the call."""
+    example: ExampleSpec | None = None
+    """What `memrank run SPEC` does when it is given nothing else."""
+    index: IndexSpec = IndexSpec()
+    """How text is indexed."""
+    lm: None = None
+    """A language model; this version ranks without one."""
+    stages: tuple[StageSpec, ...] = Field(min_length=1, max_length=16)
+    """The chain, in order."""
+    high_stakes: bool = False
+    """Every ranking waits for a person's decision."""
+    review: ReviewSpec = ReviewSpec()
+    """When a read needs a person's eyes."""
+    evaluate: EvaluateSpec | None = None
+    """The golden set of this pipeline and the gates it must pass."""
+    compile: CompileSpec | None = None
+    """What compiling this pipeline tunes."""
+
+    @field_validator("stages", mode="after")
+    @classmethod
+    def _each_kind_once(cls, stages: tuple[StageSpec, ...]) -> tuple[StageSpec, ...]:
+        kinds = [stage.kind for stage in stages]
+        twice = sorted({kind for kind in kinds if kinds.count(kind) > 1})
+        if twice:
+            raise ValueError(f"{', '.join(twice)} stands more than once; a stage may stand once")
+        return stages

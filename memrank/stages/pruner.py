@@ -1,0 +1,165 @@
+"""pruner.v1: what stays in the context. Keep, summarize or drop by decay, within a token budget; what is protected stays."""
+
+from typing import Any, ClassVar, Literal
+
+import dspy
+import numpy as np
+from pydantic import BaseModel, Field
+
+from memrank.score import pack
+from memrank.slate import ACTIONS, REASONS, Column, Slate
+from memrank.spec import PrunerSpec
+from memrank.stages.base import EmbeddedPredict, Stage
+from memrank.stages.views import MemoryView, QueryView, memory_views, query_view
+from memrank.stores.base import Snapshot
+from memrank.tenant import BYTES_PER_TOKEN, Rows, count_tokens
+from memrank.text.summary import summarize
+from memrank.text.tokens import Tokenizer
+from memrank.types import Floats, Notes
+
+
+class ElementDecay(BaseModel):
+    """What one element of the context is still worth."""
+
+    id: str
+    decay_class: int = Field(ge=1, le=5, description="1 critical, 2 high, 3 medium, 4 low, 5 corrected or superseded")
+    action: Literal["keep_full", "summarize", "drop", "overwrite"]
+    rationale: str
+
+
+class PruneContext(dspy.Signature):  # type: ignore[misc]
+    """Decide what each element of an agent's context is still worth for the query. Commitments, open questions, pending
+    actions and pinned elements are never dropped. A corrected or superseded element is class 5. Age alone is no reason."""
+
+    query: QueryView = dspy.InputField()
+    elements: list[MemoryView] = dspy.InputField()
+    max_tokens: int = dspy.InputField()
+    decisions: list[ElementDecay] = dspy.OutputField(desc="exactly one for each element given")
+
+
+class EmbeddedDecay(EmbeddedPredict[Floats]):
+    """Plain memories decay as their score falls: decay = 1 - score; what was superseded has decay 1."""
+
+    def __init__(self, signature: type[dspy.Signature], params: PrunerSpec) -> None:
+        super().__init__(signature)
+        self._params = params
+
+    def judge(self, slate: Slate) -> Floats:
+        """Decay, shape (n,): 0 essential to 1 worthless."""
+        return np.where(slate[Column.SUPERSEDED_BY] >= 0, 1.0, 1.0 - slate[Column.SCORE])
+
+    def inputs(self, slate: Slate) -> dict[str, Any]:
+        """Fields of `PruneContext`."""
+        budget = slate.limits.max_tokens or self._params.max_tokens
+        return {"query": query_view(slate.query), "elements": memory_views(slate), "max_tokens": budget}
+
+    def outputs(self, slate: Slate, answer: Floats) -> dict[str, Any]:
+        """Fields of `PruneContext`."""
+        classes = classify(slate, answer, self._params)
+        actions = pack.planned(classes, slate[Column.SUPERSEDED_BY] >= 0, slate.protected)
+        decisions = [
+            ElementDecay(
+                id=slate.memory(k).id,
+                decay_class=int(classes[k]),
+                action=ACTIONS[int(actions[k])],  # type: ignore[arg-type]
+                rationale=f"score {slate[Column.SCORE][k]:.2f}",
+            )
+            for k in range(len(slate))
+        ]
+        return {"decisions": decisions}
+
+
+class Pruner(Stage):
+    """Plans an action for each ranked or protected candidate and fits what is kept into the budget."""
+
+    kind: ClassVar[str] = "pruner.v1"
+    signature: ClassVar[type[dspy.Signature]] = PruneContext
+
+    def __init__(self, params: PrunerSpec, tokenizer: Tokenizer) -> None:
+        super().__init__()
+        self.params = params
+        self._tokenizer = tokenizer
+        self.decay = EmbeddedDecay(PruneContext, params)
+
+    def protects(self, snapshot: Snapshot) -> Rows:
+        """Rows that are kept whatever they score: pinned ones, and the last turns of the conversation.
+
+        The conversation is the session of the newest visible turn.
+        """
+        tenant, visible = snapshot.tenant, snapshot.visible
+        pinned = np.flatnonzero(tenant.pinned & visible)
+        turns = np.flatnonzero(tenant.turn & visible).tolist() if self.params.keep_last_turns else []
+        if not turns:
+            return pinned
+        created = np.where(np.isnan(tenant.times.created), -np.inf, tenant.times.created)
+
+        def when(row: int) -> tuple[float, int, int]:
+            memory = tenant.memories[row]
+            return float(created[row]), memory.turn or 0, memory.position
+
+        session = tenant.memories[max(turns, key=when)].session_id
+        own = sorted((row for row in turns if tenant.memories[row].session_id == session), key=when)
+        return np.union1d(pinned, np.array(own[-self.params.keep_last_turns :], dtype=np.int64))
+
+    def forward(self, slate: Slate) -> Slate:
+        """See `Stage`."""
+        params = self.params
+        budget = slate.limits.max_tokens if slate.limits.max_tokens is not None else params.max_tokens
+        notes = Notes()
+        reason = slate[Column.REASON].copy()
+        dead = (slate[Column.EXPIRED] > 0) | (slate[Column.INVALID_THEN] > 0)
+        protected = slate.protected & ~dead
+        reason[protected] = 0
+        decay: Floats = self.decay(slate=slate).answer
+        superseded = slate[Column.SUPERSEDED_BY] >= 0
+        planned = pack.planned(classify(slate, decay, params), superseded, protected)
+        planned[reason != 0] = pack.DROP
+        inside = slate.ranked(slate[Column.SCORE], reason)
+        full = slate.tenant.tokens[slate.rows]
+        texts = self._summaries(slate, inside, planned, full, budget)
+        short = full.copy()
+        for k, text in texts.items():
+            short[k] = count_tokens(text)
+        action = planned.copy()
+        action[inside], fits = pack.fit(
+            planned[inside], decay[inside], full[inside], short[inside], protected[inside], max_tokens=budget
+        )
+        if not fits:
+            notes.add("info", "pruner", "protected_over_budget", "protected memories alone exceed max_tokens; all are kept")
+        out = (reason == 0) & (action >= pack.DROP)
+        reason[out & (planned == pack.OVERWRITE)] = REASONS.index("stale")
+        reason[out & (planned == pack.DROP)] = REASONS.index("below_min_score")
+        reason[out & (planned < pack.DROP)] = REASONS.index("over_budget")
+        columns = {
+            Column.DECAY: np.clip(decay, 0.0, 1.0),
+            Column.PLANNED: planned.astype(np.float64),
+            Column.ACTION: action.astype(np.float64),
+            Column.REASON: reason,
+            Column.SCORE: np.where(reason == 0, slate[Column.SCORE], 0.0),
+        }
+        kept = {k: text for k, text in texts.items() if action[k] == pack.SUMMARIZE}
+        return slate.extend(columns, notes, summaries=kept)
+
+    def _summaries(
+        self, slate: Slate, inside: pack.Ints, planned: pack.Ints, full: Floats, budget: int
+    ) -> dict[int, str]:
+        """Candidate to its summary, for those that may need one: planned ones, and all when the budget is short."""
+        kept = inside[planned[inside] <= pack.SUMMARIZE]
+        short_of_room = float(full[kept].sum()) > budget
+        needed = [int(k) for k in kept if short_of_room or planned[k] == pack.SUMMARIZE]
+        size = self.params.summary_tokens * BYTES_PER_TOKEN
+        texts = {
+            k: summarize(slate.memory(k).content, slate.query_terms, self._tokenizer.terms, size) for k in needed
+        }
+        return {k: text for k, text in texts.items() if count_tokens(text) < full[k]}
+
+
+def classify(slate: Slate, decay: Floats, params: PrunerSpec) -> pack.Ints:
+    """Decay class 1 to 5 of each candidate."""
+    return pack.decay_class(
+        decay,
+        slate[Column.SUPERSEDED_BY] >= 0,
+        keep_below=params.keep_below,
+        summarize_from=params.decay_threshold,
+        drop_from=params.drop_threshold,
+    )

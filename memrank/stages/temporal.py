@@ -1,0 +1,180 @@
+"""temporal.v1: how fresh each candidate is for this query, by the query's temporal sensitivity and the spec's kernel."""
+
+from typing import Any, ClassVar, Literal
+
+import dspy
+import numpy as np
+from pydantic import BaseModel, Field
+
+from memrank.score import temporal
+from memrank.slate import Column, Slate
+from memrank.spec import PerType, TemporalSpec
+from memrank.stages.base import EmbeddedPredict, Stage
+from memrank.text.sensitivity import TimeOfQuery, read_time
+from memrank.types import Bools, Floats, Notes, Sensitivity
+
+UNDATED_NEUTRAL = 0.5
+
+
+class PeriodView(BaseModel):
+    """A span of time that a query names; a missing side is open."""
+
+    start: str | None = Field(default=None, description="ISO 8601 UTC, inclusive")
+    end: str | None = Field(default=None, description="ISO 8601 UTC, exclusive")
+
+
+class ReadTime(dspy.Signature):  # type: ignore[misc]
+    """Decide how much the age of a memory matters to this query, and which period it names.
+
+    real-time: the state at this very moment is asked for; anything older than hours is useless.
+    recent: the present state, or what happened lately, is asked for; newer is better.
+    historical: a past time is asked about; age is no fault.
+    time-agnostic: time does not matter (definitions, general facts, questions without any hint of time).
+    """
+
+    query: str = dspy.InputField()
+    as_of: str = dspy.InputField(desc="the moment that now means, ISO 8601 UTC")
+    sensitivity: Literal["real-time", "recent", "historical", "time-agnostic"] = dspy.OutputField()
+    period: PeriodView | None = dspy.OutputField(desc="null when no period is named")
+    asks_previous: bool = dspy.OutputField(desc="whether an earlier value is asked for, which has since changed")
+
+
+class EmbeddedReadTime(EmbeddedPredict[TimeOfQuery]):
+    """Rules in place of a model."""
+
+    def judge(self, slate: Slate) -> TimeOfQuery:
+        """See `text.sensitivity.read_time`."""
+        return read_time(slate.query.text, slate.query.as_of)
+
+    def inputs(self, slate: Slate) -> dict[str, Any]:
+        """Fields of `ReadTime`."""
+        return {"query": slate.query.text, "as_of": slate.query.as_of.isoformat()}
+
+    def outputs(self, slate: Slate, answer: TimeOfQuery) -> dict[str, Any]:
+        """Fields of `ReadTime`."""
+        period = answer.period
+        view = period and PeriodView(
+            start=period.start.isoformat() if period.start else None,
+            end=period.end.isoformat() if period.end else None,
+        )
+        return {"sensitivity": answer.sensitivity.value, "period": view, "asks_previous": answer.asks_previous}
+
+
+class Temporal(Stage):
+    """Freshness in [0, 1] and the flags that go with dates."""
+
+    kind: ClassVar[str] = "temporal.v1"
+    signature: ClassVar[type[dspy.Signature]] = ReadTime
+
+    def __init__(self, params: TemporalSpec) -> None:
+        super().__init__()
+        self.params = params
+        self.read_time = EmbeddedReadTime(ReadTime)
+
+    def forward(self, slate: Slate) -> Slate:
+        """See `Stage`."""
+        notes = Notes()
+        time: TimeOfQuery = self.read_time(slate=slate).answer
+        if self.params.sensitivity != "auto":
+            time = TimeOfQuery(
+                sensitivity=Sensitivity(self.params.sensitivity),
+                period=time.period,
+                asks_previous=time.asks_previous,
+                evidence="set by the spec",
+            )
+        now = slate.query.as_of.timestamp()
+        first, last = effective(slate, self.params.clock)
+        dated = ~np.isnan(last)
+        age = np.where(dated, np.maximum(0.0, now - last), 0.0)
+        undated = int((~dated).sum())
+        if undated == len(slate) and undated:
+            notes.add("info", "temporal", "no_dates_at_all", "no candidate has a date: scored as time-agnostic")
+            time = TimeOfQuery(
+                sensitivity=Sensitivity.TIME_AGNOSTIC,
+                period=time.period,
+                asks_previous=time.asks_previous,
+                evidence="no candidate has a date",
+            )
+        elif undated:
+            policy = "0" if self.params.undated == "zero" else f"{UNDATED_NEUTRAL}"
+            notes.add("info", "temporal", "no_date", f"undated candidates have freshness {policy} where age matters", undated)
+        times, rows = slate.tenant.times, slate.rows
+        past = time.sensitivity is Sensitivity.HISTORICAL or time.asks_previous
+        invalid = (times.valid[rows] > now) | ((times.invalid[rows] <= now) & ~past)
+        columns = {
+            Column.AGE: age,
+            Column.DATED: dated.astype(np.float64),
+            Column.FRESHNESS: self._freshness(slate, time, age, first, last, dated),
+            Column.FUTURE_DATE: (dated & (first > now)).astype(np.float64),
+            Column.EXPIRED: (times.expires[rows] <= now).astype(np.float64),
+            Column.INVALID_THEN: invalid.astype(np.float64),
+        }
+        return slate.extend(columns, notes, time=time)
+
+    def _freshness(
+        self, slate: Slate, time: TimeOfQuery, age: Floats, first: Floats, last: Floats, dated: Bools
+    ) -> Floats:
+        params = self.params
+        period = time.period
+        match time.sensitivity:
+            case Sensitivity.TIME_AGNOSTIC:
+                return np.ones_like(age)
+            case Sensitivity.HISTORICAL if period is None or period.start is period.end is None:
+                return np.ones_like(age)
+            case Sensitivity.HISTORICAL:
+                start = period.start.timestamp() if period and period.start else None
+                end = period.end.timestamp() if period and period.end else None
+                away = temporal.distance(np.where(dated, first, 0.0), np.where(dated, last, 0.0), start, end)
+                fresh = temporal.exponential(away, params.historical_half_life)
+            case Sensitivity.REAL_TIME:
+                half_life = params.real_time_half_life or params.real_time_window / 4
+                fresh = temporal.real_time(age, half_life, params.real_time_window)
+            case _:
+                fresh = self._kernel(slate, age)
+        return np.where(dated, fresh, UNDATED_NEUTRAL if params.undated == "neutral" else 0.0)
+
+    def _kernel(self, slate: Slate, age: Floats) -> Floats:
+        params = self.params
+        age = temporal.graced(age, params.offset)
+
+        def of(values: PerType | None) -> Floats:
+            by_type = np.array([values.of(name) if values else np.nan for name in slate.tenant.types], dtype=np.float64)
+            return by_type[slate.tenant.type_code[slate.rows]]
+
+        match params.kernel:
+            case "exponential" if params.rate_per_hour is not None:
+                k = temporal.exponential(age, temporal.half_life_of_rate(params.rate_per_hour))
+            case "exponential":
+                k = temporal.exponential(age, of(params.half_life))
+            case "linear":
+                k = temporal.linear(age, of(params.window))
+            case "gaussian":
+                k = temporal.gaussian(age, of(params.half_life))
+            case "power":
+                k = temporal.power(age, of(params.scale), params.p or 1.0)
+            case "weibull":
+                k = temporal.weibull(age, of(params.half_life), params.beta or 1.0)
+            case "cliff":
+                k = temporal.cliff(age, of(params.window))
+            case "none":
+                k = np.ones_like(age)
+        return temporal.floored(k, params.floor)
+
+
+def effective(slate: Slate, clock: Literal["event", "created", "accessed"]) -> tuple[Floats, Floats]:
+    """First and last second of each candidate's effective time, NaN where it has none.
+
+    `event`: event_date, else created_at; `created`: created_at, else event_date; `accessed`: the later of created_at and
+    last_accessed_at. A coarse date is a span, an instant has first == last.
+    """
+    times, rows = slate.tenant.times, slate.rows
+    created = times.created_start[rows], times.created[rows]
+    event = times.event_start[rows], times.event[rows]
+    first, second = (event, created) if clock == "event" else (created, event)
+    missing = np.isnan(first[1])
+    start, end = np.where(missing, second[0], first[0]), np.where(missing, second[1], first[1])
+    if clock == "accessed":
+        accessed = times.accessed[rows]
+        later = ~np.isnan(accessed) & ~(end >= accessed)
+        start, end = np.where(later, accessed, start), np.where(later, accessed, end)
+    return start, end

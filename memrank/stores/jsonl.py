@@ -1,0 +1,69 @@
+"""`jsonl.v1`: memories in a file (JSONL, JSON, CSV or an export of another system), read and never written."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from memrank.indexing import Analyzer, Vocabulary, index
+from memrank.stores.base import Snapshot, choose_namespace, visible
+from memrank.stores.readers import Loaded, read_memories
+from memrank.tenant import Tenant
+from memrank.types import Memory
+
+
+class FileStore:
+    """Reads its file when it is first asked, and again when the file has changed. Tenants are indexed when they first ask."""
+
+    def __init__(self, path: Path, analyzer: Analyzer, *, importance_scale: float = 1.0) -> None:
+        self._path = path
+        self._analyzer = analyzer
+        self._scale = importance_scale
+        self._lock = threading.RLock()
+        self._stamp: tuple[int, int] | None = None
+        self._loaded: Loaded | None = None
+        self._groups: dict[str | None, list[Memory]] = {}
+        self._tenants: dict[str | None, Tenant] = {}
+
+    def __deepcopy__(self, memo: object) -> "FileStore":
+        return self
+
+    def store_version(self) -> str:
+        """sha256 of the file."""
+        return self._load().sha256
+
+    def snapshot(
+        self, namespace: str | None, as_of: datetime, filters: Mapping[str, Sequence[str]], tolerance: float
+    ) -> Snapshot:
+        """See `Store`."""
+        with self._lock:
+            loaded = self._load()
+            name = choose_namespace(namespace, tuple(self._groups))
+            tenant = self._tenants.get(name)
+            if tenant is None:
+                vocabulary = Vocabulary()
+                indexed = index(self._groups.get(name, []), self._analyzer, vocabulary)
+                tenant = self._tenants[name] = Tenant.build(
+                    name, indexed, vocabulary, self._analyzer.language
+                )
+        mask = visible(tenant, as_of, filters, tolerance)
+        return Snapshot(tenant=tenant, visible=mask, version=loaded.sha256, notes=loaded.notes)
+
+    def _load(self) -> Loaded:
+        with self._lock:
+            stamp = self._stat()
+            if self._loaded is None or stamp != self._stamp:
+                self._loaded = read_memories(self._path, importance_scale=self._scale)
+                self._stamp = stamp
+                self._tenants = {}
+                self._groups = {}
+                for memory in self._loaded.memories:
+                    self._groups.setdefault(memory.namespace, []).append(memory)
+            return self._loaded
+
+    def _stat(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None  # reading it gives the error that names the path
+        return found.st_mtime_ns, found.st_size

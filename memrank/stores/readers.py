@@ -1,0 +1,70 @@
+"""Reads the memories of a file, whatever system wrote it, and writes memories as JSON Lines."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from memrank.errors import DataError
+from memrank.records import read_record, write_record
+from memrank.stores.formats import iter_items
+from memrank.stores.shapes import Shaper
+from memrank.types import Memory, Note, Notes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """The memories of a file in its order, what was repaired on the way, and the SHA-256 of its bytes."""
+
+    memories: tuple[Memory, ...]
+    notes: tuple[Note, ...]
+    sha256: str
+
+
+def read_memories(path: str | os.PathLike[str], *, importance_scale: float = 1.0) -> Loaded:
+    """Read every memory of a JSON Lines, JSON or CSV file.
+
+    Formats are told apart by suffix and content: plain records, envelopes (`results`, `memories`, `data`, `items`,
+    `messages`), mem0 exports, LangGraph store items, MCP memory graphs, LongMemEval haystacks, chat logs. A record
+    that cannot be used is left out with a note; of records with one id the last counts. `importance_scale` as in
+    `read_record`. An empty file holds no memories.
+
+    Raises DataError if the file cannot be read, is in no known format, or has records but none that can be used.
+    """
+    digest, notes = hashlib.sha256(), Notes()
+    shaper = Shaper(notes)
+    memories: dict[str, Memory] = {}
+    first_fault: DataError | None = None
+    position = 0
+    for item in iter_items(Path(path), digest.update, notes):
+        if item.fault:
+            fault = DataError(f"{item.where}: {item.fault}", hint="a line holds one JSON object")
+            first_fault = first_fault or fault
+            notes.add("repair", "read", "bad_line", f"{fault.message}; the line was left out")
+            continue
+        for record in shaper.records(item.value):
+            try:
+                memory, found = read_record(record, position=position, importance_scale=importance_scale)  # type: ignore[arg-type]
+            except DataError as error:
+                fault = DataError(f"{item.where}: {error.message}", hint=error.hint)
+                first_fault = first_fault or fault
+                notes.add("repair", "read", "bad_record", f"{fault.message}; the record was left out")
+            else:
+                for note in found:
+                    notes.add(note.level, note.stage, note.code, f"{item.where}: {note.detail}")
+                if memories.pop(memory.id, None) is not None:
+                    detail = f"{item.where}: an id is repeated; the last record with it counts"
+                    notes.add("repair", "read", "repeated_id", detail)
+                memories[memory.id] = memory
+            position += 1
+    if first_fault is not None and not memories:
+        raise DataError(f"no record can be used; the first fault: {first_fault.message}", hint=first_fault.hint)
+    return Loaded(memories=tuple(memories.values()), notes=notes.as_tuple(), sha256=digest.hexdigest())
+
+
+def dump_jsonl(memories: Iterable[Memory]) -> Iterator[str]:
+    """The memories as lines of JSON, each with its line end; `read_memories` reads them as they were."""
+    for memory in memories:
+        yield json.dumps(write_record(memory), ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,206 @@
+"""All memories of one namespace as arrays and indexes, built once a store version and shared by every read of it.
+
+Arrays have shape (n,); times are seconds since 1970 in float64, NaN where there is none.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memrank.score.bm25 import Postings
+from memrank.text.tokens import Language
+from memrank.types import Bools, Floats, Memory, Moment
+
+Vectors = NDArray[np.float32]
+Rows = NDArray[np.int64]
+TermIds = NDArray[np.int32]
+
+FILTERS = frozenset({"agent_id", "session_id", "task_type", "tags", "memory_type", "source_kind", "role", "speaker"})
+"""Fields that a query may filter by, besides `metadata.KEY`."""
+
+BYTES_PER_TOKEN = 4
+
+
+def count_tokens(text: str) -> int:
+    """Tokens of a text, counted as four bytes of UTF-8 each and rounded up; 0 for empty text."""
+    return -(-len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN)
+
+
+def scored_text(memory: Memory) -> str:
+    """What relevance reads of a memory: its speaker, its content and the other names of its subject."""
+    parts = [memory.speaker or "", memory.content, *memory.aliases]
+    return "\n".join(part for part in parts if part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed:
+    """A memory with what is kept of its text: term ids (repeats kept) and a unit vector, or None without an embedder."""
+
+    memory: Memory
+    terms: TermIds
+    vector: Vectors | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """The times of n memories. Coarse dates count from the end of their period where age matters."""
+
+    created: Floats
+    created_start: Floats
+    event: Floats
+    event_start: Floats
+    accessed: Floats
+    valid: Floats
+    invalid: Floats
+    expires: Floats
+
+    @classmethod
+    def of(cls, memories: Sequence[Memory]) -> "Times":
+        return cls(
+            created=_ends(m.created_at for m in memories),
+            created_start=_starts(m.created_at for m in memories),
+            event=_ends(m.event_date for m in memories),
+            event_start=_starts(m.event_date for m in memories),
+            accessed=_ends(m.last_accessed_at for m in memories),
+            valid=_starts(m.valid_at for m in memories),
+            invalid=_ends(m.invalid_at for m in memories),
+            expires=_ends(m.expires_at for m in memories),
+        )
+
+
+def _starts(moments: Iterable[Moment | None]) -> Floats:
+    return np.array([np.nan if m is None else m.start.timestamp() for m in moments], dtype=np.float64)
+
+
+def _ends(moments: Iterable[Moment | None]) -> Floats:
+    return np.array([np.nan if m is None else m.end.timestamp() for m in moments], dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenant:
+    """One namespace of a store, ready to be searched."""
+
+    namespace: str | None
+    language: Language
+    memories: tuple[Memory, ...]
+    vocabulary: Mapping[str, int]
+    """Term to id; may hold terms of other tenants, which have no entries here."""
+    postings: Postings
+    vectors: Vectors | None
+    """(n, d), unit rows; None without an embedder."""
+    times: Times
+    importance: Floats
+    """0 to 1; NaN where it is not stated."""
+    authority: Floats
+    """0 to 1; 0.5 where it is not stated."""
+    access_count: Floats
+    tokens: Floats
+    pinned: Bools
+    primary: Bools
+    """Whether `source_kind` is primary."""
+    turn: Bools
+    """Whether the memory is a turn of a conversation: it has a role or a turn number."""
+    successor: Rows
+    """Row of the memory that explicitly supersedes it; -1 where there is none here."""
+    previous: Rows
+    """Row of the turn before it in the same sitting; -1 without one."""
+    following: Rows
+    types: tuple[str | None, ...]
+    type_code: Rows
+    """Index into `types`."""
+    id_order: Rows
+    """Place of each memory when sorted by id: the last tie-break."""
+    _codes: dict[str, tuple[dict[str, int], list[NDArray[np.int64]]]] = field(default_factory=dict)
+
+    @classmethod
+    def build(
+        cls, namespace: str | None, indexed: Sequence[Indexed], vocabulary: Mapping[str, int], language: Language
+    ) -> "Tenant":
+        """From the indexed memories of one namespace, in the order of their positions."""
+        memories = tuple(item.memory for item in indexed)
+        row = {memory.id: i for i, memory in enumerate(memories)}
+        types = tuple(dict.fromkeys(m.memory_type for m in memories))
+        code = {name: i for i, name in enumerate(types)}
+        previous, following = _neighbours(memories)
+        order = np.empty(len(memories), dtype=np.int64)
+        order[sorted(range(len(memories)), key=lambda i: memories[i].id)] = np.arange(len(memories))
+        vectors = None
+        if indexed and all(item.vector is not None for item in indexed):
+            vectors = np.stack([item.vector for item in indexed if item.vector is not None])
+        return cls(
+            namespace=namespace,
+            language=language,
+            memories=memories,
+            vocabulary=vocabulary,
+            postings=Postings.build([item.terms for item in indexed], len(vocabulary)),
+            vectors=vectors,
+            times=Times.of(memories),
+            importance=np.array([np.nan if m.importance is None else m.importance for m in memories], dtype=np.float64),
+            authority=np.array([0.5 if m.authority is None else m.authority for m in memories], dtype=np.float64),
+            access_count=np.array([m.access_count for m in memories], dtype=np.float64),
+            tokens=np.array([count_tokens(m.content) for m in memories], dtype=np.float64),
+            pinned=np.array([m.pinned for m in memories], dtype=np.bool_),
+            primary=np.array([m.source_kind == "primary" for m in memories], dtype=np.bool_),
+            turn=np.array([m.role is not None or m.turn is not None for m in memories], dtype=np.bool_),
+            successor=np.array([_successor(m, row) for m in memories], dtype=np.int64),
+            previous=previous,
+            following=following,
+            types=types,
+            type_code=np.array([code[m.memory_type] for m in memories], dtype=np.int64),
+            id_order=order,
+        )
+
+    def __deepcopy__(self, memo: object) -> "Tenant":
+        return self
+
+    def matching(self, name: str, values: Sequence[str]) -> Bools:
+        """Which memories have one of the values in the field `name` (one of FILTERS, or `metadata.KEY`)."""
+        table, rows = self._codes.get(name) or self._codes.setdefault(name, self._column(name))
+        out = np.zeros(len(self.memories), dtype=np.bool_)
+        for value in values:
+            if value in table:
+                out[rows[table[value]]] = True
+        return out
+
+    def _column(self, name: str) -> tuple[dict[str, int], list[NDArray[np.int64]]]:
+        found: dict[str, list[int]] = {}
+        for i, memory in enumerate(self.memories):
+            value = memory.metadata.get(name[9:]) if name.startswith("metadata.") else getattr(memory, name)
+            for item in value if isinstance(value, (tuple, list)) else (value,):
+                if item is not None:
+                    found.setdefault(_as_text(item), []).append(i)
+        return {value: k for k, value in enumerate(found)}, [np.array(rows, dtype=np.int64) for rows in found.values()]
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _successor(memory: Memory, row: Mapping[str, int]) -> int:
+    if memory.superseded_by is None or memory.superseded_by == memory.id:
+        return -1
+    return row.get(memory.superseded_by, -1)
+
+
+def _neighbours(memories: Sequence[Memory]) -> tuple[Rows, Rows]:
+    """Rows of the turn before and after each turn of the same sitting, by turn number, else by position; -1 for none.
+
+    Only memories that name a session have neighbours: what merely stands next to another in a file need not belong to it.
+    """
+    previous = np.full(len(memories), -1, dtype=np.int64)
+    following = np.full(len(memories), -1, dtype=np.int64)
+    sittings: dict[str, list[int]] = {}
+    for i, memory in enumerate(memories):
+        if memory.session_id is not None:
+            sittings.setdefault(memory.session_id, []).append(i)
+    for rows in sittings.values():
+        if all(memories[i].turn is not None for i in rows):
+            rows.sort(key=lambda i: (memories[i].turn or 0, memories[i].position))
+        for before, after in zip(rows, rows[1:], strict=False):
+            following[before] = after
+            previous[after] = before
+    return previous, following

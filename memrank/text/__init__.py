@@ -1,0 +1,1 @@
+"""Reading text: dates and durations, tokens, the period and temporal sensitivity of a query, sentence vectors."""
