@@ -32,7 +32,7 @@ from memrank.stages.ranker import relevance_features
 
 ORDER = ("bm25_z", "dense_z", "neighbour", "overlap")
 PRIOR = np.array([0.5, 0.5, 0.1, 0.4])
-LEVEL = ("top_overlap", "top_dense", "log_visible")
+LEVEL = ("top_overlap", "top_dense", "log_pool")
 PULL = 10.0
 RIDGE = 1e-3
 

@@ -1,1 +1,51 @@
+"""memrank ranks what an agent remembers: fresh, relevant, explained, within a token budget.
 
+Importing this package is cheap and has no side effect: what needs dspy is loaded when it is first used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from memrank.errors import (
+    DataError,
+    MemrankError,
+    NamespaceError,
+    ServiceError,
+    SpecError,
+    StoreError,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from memrank.api import load, read_memory
+    from memrank.pipeline import Pipeline, Ranking
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DataError",
+    "MemrankError",
+    "NamespaceError",
+    "Pipeline",
+    "Ranking",
+    "ServiceError",
+    "SpecError",
+    "StoreError",
+    "UsageError",
+    "__version__",
+    "load",
+    "read_memory",
+]
+
+_LATE = {"load": "memrank.api", "read_memory": "memrank.api", "Pipeline": "memrank.pipeline", "Ranking": "memrank.pipeline"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module 'memrank' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_LATE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

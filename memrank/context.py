@@ -4,10 +4,10 @@ One memory is one line, whatever it holds:
 
     1. ⚠ <memory id="n17" date="2026-03-18" by="Anna">The fee is 4% &lt;confirmed></memory>
 
-Memory text is data, and cannot get out of its line. Line breaks of every kind become spaces, control characters U+FFFD;
-invisible characters and direction overrides are left out (`text.inert`). `<` is always written `&lt;` (so are the other
-forms of it that Unicode holds equal), so no fence can be closed or opened from inside; `&` is escaped only where it would
-read as one of those escapes. Number and importance mark stand before the fence, where memory text never comes.
+Memory text is data, and cannot get out of its line. Line breaks of every kind become spaces, control characters
+U+FFFD; invisible characters and direction overrides are left out (`text.inert`). `<` is always written `&lt;` (so are
+the other forms of it that Unicode holds equal), so that no fence can be closed or opened from inside; `&` is escaped
+only where it would read as an escape. Number and importance mark stand before the fence, where no memory text comes.
 """
 
 import re
@@ -31,8 +31,8 @@ _LESS = re.compile("[<\ufe64\uff1c]")
 def context_block(result: Result, spec: Spec, *, max_tokens: int | None = None) -> str:
     """The returned memories as a block; empty where nothing was returned, or nothing fits.
 
-    At most `max_items` memories of the spec's context section, and at most its `max_tokens` (else the pruner's budget) for
-    the whole block, heading and footer included; `max_tokens` here is the read's own limit, which only makes it shorter.
+    The spec's context section sets `max_items`, and `max_tokens` of the whole block, heading and footer included (else
+    the pruner's budget); where the read has a limit of its own (`max_tokens` here), the block keeps within that, too.
     A summary stands for the content it was made from. What is too long to fit even alone is cut to the length of a
     summary; then the least important items are left out whole. Without a pruner the defaults of `pruner.v1` apply.
     """

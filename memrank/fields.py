@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Callable, Mapping
-from numbers import Real
 from typing import NamedTuple
 
 from memrank.fileio import canonical_json
@@ -271,7 +270,7 @@ def _cleaned(text: str) -> Reading:
 def _number(value: object, allowed: str) -> tuple[float, bool]:
     """The finite number, and whether it was a text."""
     number = number_of(value) if isinstance(value, str) else value
-    if isinstance(number, bool) or not isinstance(number, Real):
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise UnreadableError(allowed)
     try:
         if math.isfinite(number):

@@ -65,7 +65,16 @@ class Ranking(dspy.Prediction):  # type: ignore[misc]
 class Pipeline(dspy.Module):  # type: ignore[misc]
     """Stages in a row over a store. Immutable once built, reusable, and safe to share between threads."""
 
-    def __init__(self, spec: Spec, stages: Mapping[str, Stage], store: Store | None, given: Given, spec_sha256: str) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        stages: Mapping[str, Stage],
+        store: Store | None,
+        given: Given,
+        spec_sha256: str,
+        *,
+        namespace: str | None = None,
+    ) -> None:
         super().__init__()
         found = gaps(spec.stages)
         if found:
@@ -74,6 +83,7 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         self.store = store
         self.spec_sha256 = spec_sha256
         self._given = given
+        self._namespace = namespace
         self._names = tuple(stages)
         for name, stage in stages.items():
             setattr(self, name, stage)
@@ -141,11 +151,13 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         return await asyncio.to_thread(self.forward, query, **arguments)
 
     def _snapshot(self, query: Query, memories: Sequence[Mapping[str, object]] | None) -> Snapshot:
-        store: Store | None = self._given.store(memories) if memories is not None else self.store
-        if store is None:
-            raise UsageError("no memories: the spec names no store and the call gives none", hint="pass memories=[...]")
         tolerance = next(s.params.future_tolerance for s in self._stages() if isinstance(s, Prefilter))
-        return store.snapshot(query.namespace, query.as_of, query.filters, tolerance)
+        if memories is not None:
+            return self._given.store(memories).snapshot(query.namespace, query.as_of, query.filters, tolerance)
+        if self.store is None:
+            raise UsageError("no memories: the spec names no store and the call gives none", hint="pass memories=[...]")
+        namespace = query.namespace if query.namespace is not None else self._namespace
+        return self.store.snapshot(namespace, query.as_of, query.filters, tolerance)
 
     def _read(self, query: Query, snapshot: Snapshot, limited: Limits) -> Result:
         stages = [stage for stage in self._stages() if not (limited.rank_only and isinstance(stage, Pruner))]

@@ -1,12 +1,27 @@
 """One record of a file or a caller as a Memory, and back: names and aliases, repairs with notes, nothing lost."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from functools import partial
 from operator import itemgetter
 from typing import Any
+from uuid import UUID
 
 from memrank.errors import DataError
-from memrank.fields import ALIASES, NAMES, READERS, Reader, UnreadableError, is_absent, read_scale, read_share
+from memrank.fields import (
+    ALIASES,
+    NAMES,
+    READERS,
+    Reader,
+    UnreadableError,
+    is_absent,
+    read_names,
+    read_namespace,
+    read_scale,
+    read_share,
+    read_tags,
+    read_text,
+)
 from memrank.plain import plain_json
 from memrank.types import Level, Memory, Moment, Note
 
@@ -24,7 +39,12 @@ _Candidate = tuple[int, str, object]
 _EMPTY: tuple[object, ...] = ("", ())
 """Readings that give no value, such as that of a list of one empty text."""
 
-_PLAIN_TYPES = frozenset((str, int, float, bool, list, dict, type(None)))
+_SCALARS = frozenset((str, int, bool))
+
+_TEXTUAL = frozenset(
+    field for field, reader in READERS.items() if reader in (read_text, read_namespace, read_tags, read_names)
+) - {"id"}
+"""Fields that any text can be read as, so that a value must be read as what it would be written as."""
 
 
 def read_record(
@@ -129,7 +149,7 @@ class _Record:
                 self._keep(rank, key, value)
                 continue
             try:
-                reading = reader(value if type(value) in _PLAIN_TYPES else _native(value))
+                reading = reader(value if type(value) in _SCALARS else self._native(field, key, value))
             except UnreadableError as error:
                 self.note("repair", "value_unreadable", f"{key} cannot be read as {field}; allowed: {error}")
                 self._keep(rank, key, value)
@@ -188,13 +208,21 @@ class _Record:
     def note(self, level: Level, code: str, text: str) -> None:
         self.notes.append(Note(level=level, stage="read", code=code, detail=f"{self.label}: {text}"))
 
+    def _native(self, field: str, key: str, value: object) -> object:
+        """The value in types of Python: numbers and arrays of numeric libraries, and what database drivers return."""
+        if field in _TEXTUAL:
+            plain, altered = plain_json(value)
+            if altered:
+                self.note("repair", "value_altered", f"{key}: what JSON or UTF-8 cannot hold was read as text")
+            return plain
+        if hasattr(value, "tolist"):
+            return value.tolist()
+        if isinstance(value, Decimal):
+            return float(value)
+        return str(value) if isinstance(value, UUID) else value
+
     def _keep(self, rank: int, key: str, value: object) -> None:
         (self._outer if rank < _INNER else self._inner)[key] = value
-
-
-def _native(value: object) -> object:
-    """Numbers and arrays of numeric libraries as Python numbers and lists; everything else as it is."""
-    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _names(field: str) -> str:

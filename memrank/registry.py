@@ -64,4 +64,5 @@ def build(spec: Spec, folder: Path, spec_sha256: str, *, store: Path | None = No
     scale = where.importance_scale if where else "0-1"
     opened = open_store(where.kind, folder / where.path, analyzer, importance_scale=scale) if where else None
     stages = dict(make_stage(params, analyzer) for params in spec.stages)
-    return Pipeline(spec, stages, opened, Given(analyzer, importance_scale=SCALES[scale]), spec_sha256)
+    given = Given(analyzer, importance_scale=SCALES[scale])
+    return Pipeline(spec, stages, opened, given, spec_sha256, namespace=where.namespace if where else None)

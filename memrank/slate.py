@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from memrank.score.fuse import order
 from memrank.tenant import Rows, Tenant
-from memrank.text.sensitivity import TimeOfQuery
-from memrank.types import Bools, Floats, Memory, Note, Notes, Query, Sensitivity
+from memrank.types import Bools, Floats, Memory, Note, Notes, Query, Sensitivity, TimeOfQuery
 
 
 class Column(StrEnum):

@@ -23,7 +23,7 @@ _SECRET_KEY = re.compile(
 )
 _SECRET_VALUE = re.compile(r"(?:Bearer |sk-|hf_|gh[a-z]_|xox[a-z]-|AKIA|AIza|eyJ)[A-Za-z0-9_.-]{12,}")
 _ROOT: Path = ()
-_SECRET = "a secret stands in the spec; allowed: the name of an environment variable, as api_key_env: NAME"
+_NAME_IT = "a secret stands in the spec; allowed: the name of an environment variable, as api_key_env: NAME"
 
 
 def validation_faults(
@@ -46,7 +46,7 @@ def validation_faults(
 
 
 def _follows(item: "_Problem", has_faults_below: bool) -> bool:
-    """Whether it only follows from another: a list counts as too short without its bad items, and as no text with them."""
+    """Whether it follows from another: a list counts as too short without its bad items, and as no text with them."""
     if item.kind == "too_short":
         return bool(item.node.value)
     return has_faults_below and item.kind.endswith("_type")
@@ -55,7 +55,7 @@ def _follows(item: "_Problem", has_faults_below: bool) -> bool:
 def secret_faults(root: Node, schema: Schema) -> list[Fault]:
     """A fault for each key whose value is a secret by its name, or by its looks; the value is not shown."""
     return [
-        Fault(place=place, path=path, what=_SECRET)
+        Fault(place=place, path=path, what=_NAME_IT)
         for path, place, value in _texts(root, ())
         if _SECRET_KEY.fullmatch(str(path[-1])[:SHOWN])
         and (_SECRET_VALUE.match(value) or not list(_schemas_at(schema, root, path)))
@@ -91,7 +91,7 @@ def _problem(root: Node, details: Mapping[str, Any]) -> _Problem:
     node, place, path = root, root.place, _ROOT
     for index, step in enumerate(location):
         last = index == len(location) - 1
-        branch = isinstance(location[index - 1], int) and _kind(node) == step
+        branch = index > 0 and isinstance(location[index - 1], int) and _kind(node) == step
         below = None if branch else member(node, step)
         if below is not None:
             place = node.keys[step] if last and kind == "extra_forbidden" else below.place

@@ -16,6 +16,7 @@ from memrank.errors import SpecError
 from memrank.fileio import canonical_json, sha256_hex
 from memrank.nodes import Fault, Node, Place, find, plain
 from memrank.spec import Spec, format_grace
+from memrank.specdocs import descriptions
 from memrank.specfaults import MAX_FAULTS, secret_faults, validation_faults
 from memrank.yamltext import place_in, read_yaml, write_yaml
 
@@ -74,17 +75,19 @@ def resolve_path(folder: Path, path: str) -> Path:
 
 
 def spec_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of the spec. What it cannot say, such as weights that sum to 1, only loading checks."""
+    """JSON Schema (draft 2020-12) of the spec. What it cannot say, as weights that sum to 1, loading checks."""
     return copy.deepcopy(_schema())
 
 
 @functools.cache
 def _schema() -> dict[str, Any]:
     found = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Spec.model_json_schema()}
-    models = [found, *found["$defs"].values()]
-    for model in models:
+    texts = descriptions()
+    for name, model in (("Spec", found), *found["$defs"].items()):
         model.pop("title", None)
-        for entry in model.get("properties", {}).values():
+        for key, entry in model.get("properties", {}).items():
+            if (name, key) in texts:
+                entry["description"] = texts[name, key]
             entry.pop("title", None)
             if entry.get("type") == "string" and isinstance(entry.get("default"), float):
                 entry["default"] = format_grace(entry["default"])  # pydantic shows the seconds

@@ -8,7 +8,7 @@ from memrank.spec import NAME_PATTERN
 
 _SPEC = """\
 # yaml-language-server: $schema=memrank.schema.json
-# Written by `memrank init`. Try `memrank run {name}.yaml --explain`; `memrank schema > memrank.schema.json` helps editors.
+# Try it: `memrank run {name}.yaml --explain`. For help in editors: `memrank schema > memrank.schema.json`.
 memrank: 1                     # version of the spec format
 name: "{name}"
 description: What an assistant remembers about a customer, newest facts first.

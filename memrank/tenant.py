@@ -40,7 +40,7 @@ class Indexed:
 
     memory: Memory
     terms: TermIds
-    vector: Vectors | None
+    vector: Vectors | NDArray[np.float16] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,7 @@ class Tenant:
         order[sorted(range(len(memories)), key=lambda i: memories[i].id)] = np.arange(len(memories))
         vectors = None
         if indexed and all(item.vector is not None for item in indexed):
-            vectors = np.stack([item.vector for item in indexed if item.vector is not None])
+            vectors = np.stack([item.vector for item in indexed if item.vector is not None], dtype=np.float32)
         return cls(
             namespace=namespace,
             language=language,

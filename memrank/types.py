@@ -54,6 +54,17 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimeOfQuery:
+    """A query's relation to time. `evidence` is a short sentence for people; its wording is no contract."""
+
+    sensitivity: Sensitivity
+    period: Period | None
+    asks_previous: bool
+    """Whether the query asks for an earlier value, which the newest one has replaced."""
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
     """One remembered record. Fields and their aliases: see `records`."""
 

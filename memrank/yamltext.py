@@ -40,7 +40,7 @@ def read_yaml(text: str) -> Document:
     """The nodes of a text and every fault of its form. Nothing raises: a syntax fault is the last one reported."""
     bad = _FORBIDDEN.search(text)
     if bad:
-        what = f"the character U+{ord(bad[0]):04X} cannot stand here; allowed: printable text, and escapes in double quotes"
+        what = f"the character U+{ord(bad[0]):04X} cannot stand here; allowed: printable text, escapes in double quotes"
         return Document(
             root=None, faults=(Fault(place=place_in(text, bad.start()), path=(), what=what),), broken=frozenset()
         )
@@ -48,7 +48,7 @@ def read_yaml(text: str) -> Document:
     root = None
     try:
         root = reader.document()
-    except _Unreadable as stop:
+    except _UnreadableError as stop:
         reader.faults.append(stop.fault)
     return Document(root=root, faults=tuple(reader.faults), broken=frozenset(reader.broken))
 
@@ -63,7 +63,7 @@ _TAG = "tag:yaml.org,2002:"
 _NO_ALIAS = "an alias (*name) stands here; allowed: the value itself, written out"
 
 
-class _Unreadable(Exception):
+class _UnreadableError(Exception):
     """Nothing after this fault can be read."""
 
     def __init__(self, fault: Fault) -> None:
@@ -109,8 +109,8 @@ class _Reader:
                 place, "the number or escape here is too large; allowed: escapes up to \\U0010FFFF"
             ) from error
 
-    def _stop(self, place: Place, what: str) -> _Unreadable:
-        return _Unreadable(Fault(place=place, path=self._path, what=what))
+    def _stop(self, place: Place, what: str) -> _UnreadableError:
+        return _UnreadableError(Fault(place=place, path=self._path, what=what))
 
     def _fault(self, place: Place, path: Path, what: str, *, broken: bool = False) -> None:
         self.faults.append(Fault(place=place, path=path, what=what))

@@ -2,7 +2,10 @@
 
 import json
 import math
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import example, given
@@ -187,7 +190,7 @@ def test_an_impossible_count_is_zero(value: object, count: int) -> None:
 
 
 def test_values_given_as_text_are_converted_with_a_note() -> None:
-    for raw, field, value in (
+    cases: tuple[tuple[dict[str, object], str, object], ...] = (
         ({"access_count": "3"}, "access_count", 3),
         ({"turn": "12"}, "turn", 12),
         ({"importance": "0.5"}, "importance", 0.5),
@@ -195,7 +198,8 @@ def test_values_given_as_text_are_converted_with_a_note() -> None:
         ({"pinned": "no"}, "pinned", False),
         ({"pinned": 1}, "pinned", True),
         ({"superseded_by": ["b"]}, "superseded_by", "b"),
-    ):
+    )
+    for raw, field, value in cases:
         memory, note = repaired(raw)
         assert getattr(memory, field) == value
         assert type(getattr(memory, field)) is type(value)
@@ -257,13 +261,25 @@ def test_numbers_of_numeric_libraries_are_read() -> None:
     assert memory.metadata == {"extra": [0, 1]}
 
 
+def test_values_of_database_drivers_are_read() -> None:
+    identity = UUID(int=7)
+    stamp = datetime(2026, 3, 20, 9, tzinfo=UTC)
+    memory = only({"id": identity, "importance": Decimal("0.5"), "created_at": stamp, "tags": ("a",)})
+    assert (memory.id, memory.importance, memory.tags) == (str(identity), 0.5, ("a",))
+    assert memory.created_at is not None
+    assert memory.created_at.start == stamp
+    memory, note = repaired({"agent_id": identity})
+    assert memory.agent_id == str(identity)
+    assert note.code == "value_altered"
+
+
 def test_lone_surrogates_become_u_fffd_with_a_note_and_pairs_are_joined() -> None:
     memory, notes = read(
         {"id": "a\ud800", "content": "\udc00b", "tags": ["\ud800"], "k\ud800": {"x": "\ud800y"}, "role": "\ud83d\ude00"}
     )
     assert (memory.id, memory.content, memory.tags, memory.role) == ("a\ufffd", "\ufffdb", ("\ufffd",), "\U0001f600")
     assert memory.metadata == {"k\ufffd": {"x": "\ufffdy"}}
-    assert {note.code for note in notes} == {"surrogate_replaced", "metadata_altered"}
+    assert {note.code for note in notes} == {"surrogate_replaced", "value_altered", "metadata_altered"}
     assert {note.level for note in notes} == {"repair"}
     json.dumps(write_record(memory), ensure_ascii=False).encode()
 
@@ -357,6 +373,8 @@ _objects = st.dictionaries(_keys, _odd, max_size=6)
 @given(_objects, st.none() | _objects | _odd, st.sampled_from([1.0, 10.0]))
 @example({"tags": [""]}, {"tags": ["x"]}, 1.0)
 @example({"type": [""]}, {"kind": "x"}, 1.0)
+@example({"importance_scale": "1-10", "importance": 5}, {"importance_scale": "1-10"}, 1.0)
+@example({"tags": [math.nan], "agent_id": math.inf}, {"aliases": math.nan}, 1.0)
 @example({"timestamp": "?"}, {"created_at": "2026"}, 1.0)
 def test_whatever_is_read_is_written_and_read_as_the_same_memory(
     raw: dict[str, object], metadata: object, scale: float
@@ -389,7 +407,7 @@ def test_no_unknown_key_and_no_losing_name_is_lost(raw: dict[str, object], metad
             mapping[name]
             for mapping in ({"id": "a", "content": "c", **raw}, metadata)
             for name in read_names
-            if name in mapping and mapping[name] not in (None, "", [], {})
+            if name in mapping and mapping[name] not in (None, "", [], {}, [""])
         ]
         kept = [key for key in memory.metadata if key.removeprefix("record.") in read_names]
         assert len(kept) >= len(given_values) - 1

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 import json
 import os
 import re
@@ -53,7 +54,7 @@ stages:
 review: {top_score_below: 0.4, ambiguity_margin: 0.05}
 evaluate: {evalset: ../evalsets/finance, gates: {"P@3": {min: 0.85}, MAE: {max: 0.15}}}
 compile: {objective: "nDCG@10", optimizer: weights}
-"""  # noqa: E501
+"""
 
 HEAD = "memrank: 1\nname: a\n"
 SHAPE = re.compile(r"f\.yaml:[1-9][0-9]*:[1-9][0-9]*: [^ ]+: .+; .+")

@@ -47,8 +47,31 @@ def test_core_values(text: str, value: object) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["yes", "no", "on", "off", "True", "FALSE", "NULL", "1:30", "0o17", "017", "0x1F", "1_000", "00", "2026-03-20"]
-    + ["2026-03-20T09:00:00Z", "nan", "inf", "Infinity", "1e", ".", "+", "=", "1.2.3"],
+    [
+        "yes",
+        "no",
+        "on",
+        "off",
+        "True",
+        "FALSE",
+        "NULL",
+        "1:30",
+        "0o17",
+        "017",
+        "0x1F",
+        "1_000",
+        "00",
+        "2026-03-20",
+        "2026-03-20T09:00:00Z",
+        "nan",
+        "inf",
+        "Infinity",
+        "1e",
+        ".",
+        "+",
+        "=",
+        "1.2.3",
+    ],
 )
 def test_what_other_readers_take_for_more_stays_text_as_written(text: str) -> None:
     assert value_of(text) == text
@@ -104,8 +127,8 @@ def test_keys_are_text(key: str) -> None:
 
 
 def test_an_empty_key_is_a_fault() -> None:
-    assert len(faults("{: 1}")) == 1
-    assert faults("{: 1}")[0].startswith('f:1:2: [""]: the key "" is not text; allowed: text as a key')
+    assert len(faults("?\n: 1")) == 1
+    assert faults("?\n: 1")[0].startswith('f:1:2: [""]: the key "" is not text; allowed: text as a key')
 
 
 def test_a_key_twice_names_both_lines() -> None:
@@ -168,7 +191,7 @@ def test_syntax_faults_point_at_their_place_in_words(text: str, expected: str) -
 def test_control_characters_and_surrogates(char: str, line_end: str) -> None:
     assert faults(f"a: 1{line_end}b: x{char}y") == [
         f"f:2:5: spec: the character U+{ord(char):04X} cannot stand here; "
-        "allowed: printable text, and escapes in double quotes"
+        "allowed: printable text, escapes in double quotes"
     ]
 
 
@@ -198,10 +221,29 @@ BOMB = "a: &a [x]\n" + "".join(f"{chr(98 + i)}: &{chr(98 + i)} [{f'*{chr(97 + i)
 
 @pytest.mark.parametrize(
     "text",
-    ["[" * 200_000, "- " * 100_000, "? " * 100_000, "{a: " * 60_000, BOMB, "[" + "[]," * 80_000, "a: &" + "x" * 250_000]
-    + ["a: !" + "%41" * 80_000, "x" * 250_000, "'" + "\n" * 250_000, 'a: "' + "x\n" * 120_000, "\n" * 250_000]
-    + ["#" * 250_000, "a: >\n" + " x\n" * 80_000, "a: " + "x " * 120_000, "%a b\n" * 50_000, "a: 0" + "_" * 200_000]
-    + ["\r" * 250_000, "a: " + "9" * 250_000, "!" * 250_000, "a: |" + "0" * 250_000],
+    [
+        "[" * 200000,
+        "- " * 100000,
+        "? " * 100000,
+        "{a: " * 60000,
+        BOMB,
+        "[" + "[]," * 80000,
+        "a: &" + "x" * 250000,
+        "a: !" + "%41" * 80000,
+        "x" * 250000,
+        "'" + "\n" * 250000,
+        'a: "' + "x\n" * 120000,
+        "\n" * 250000,
+        "#" * 250000,
+        "a: >\n" + " x\n" * 80000,
+        "a: " + "x " * 120000,
+        "%a b\n" * 50000,
+        "a: 0" + "_" * 200000,
+        "\r" * 250000,
+        "a: " + "9" * 250000,
+        "!" * 250000,
+        "a: |" + "0" * 250000,
+    ],
     ids=range(21),
 )
 def test_hostile_text_ends_soon(text: str) -> None:
@@ -226,8 +268,6 @@ def test_written_text_reads_back() -> None:
             "a: b",
             "#c",
             "é\u2028😀",
-        ]
-        + [
             "a\nb\n",
             "<<",
             "=",

@@ -18,6 +18,11 @@ def number(value: float) -> str:
     return f"{value:.4f}"
 
 
+def setting(value: float) -> str:
+    """A number of the spec, as short as it was written there (6 digits at the most)."""
+    return f"{value:.6g}"
+
+
 def span(seconds: float) -> str:
     """Seconds in the largest unit that they hold twice, to 4 places: `14 d`, `2.1 d`, `36 h`."""
     for size, unit in _UNITS:
@@ -67,7 +72,7 @@ def _kernel(temporal: TemporalSpec, memory_type: str | None) -> list[str]:
     half_life = f"half-life {of(temporal.half_life)}"
     match temporal.kernel:
         case "exponential" if temporal.rate_per_hour is not None:
-            return ["exponential exp(-rate * age in hours)", f"rate {temporal.rate_per_hour!r} an hour"]
+            return ["exponential exp(-rate * age in hours)", f"rate {setting(temporal.rate_per_hour)} an hour"]
         case "exponential":
             return ["exponential 2^(-age / half-life)", half_life]
         case "linear":
@@ -75,9 +80,9 @@ def _kernel(temporal: TemporalSpec, memory_type: str | None) -> list[str]:
         case "gaussian":
             return ["gaussian 2^(-(age / half-life)^2)", half_life]
         case "power":
-            return ["power (1 + age / scale)^-p", f"scale {of(temporal.scale)}", f"p {temporal.p!r}"]
+            return ["power (1 + age / scale)^-p", f"scale {of(temporal.scale)}", f"p {setting(temporal.p or 1.0)}"]
         case "weibull":
-            return ["weibull 2^(-(age / half-life)^beta)", half_life, f"beta {temporal.beta!r}"]
+            return ["weibull 2^(-(age / half-life)^beta)", half_life, f"beta {setting(temporal.beta or 1.0)}"]
         case "cliff":
             return ["cliff: 1 up to the window, else 0", f"window {of(temporal.window)}"]
         case "none":
@@ -87,5 +92,5 @@ def _kernel(temporal: TemporalSpec, memory_type: str | None) -> list[str]:
 def _shape(temporal: TemporalSpec) -> list[str]:
     """What bends every kernel: the grace taken off the age, and the floor k is lifted to."""
     offset = [f"age less a grace of {span(temporal.offset)}"] if temporal.offset else []
-    floor = [f"then {temporal.floor!r} + {1 - temporal.floor:g} k"] if temporal.floor else []
+    floor = [f"then {setting(temporal.floor)} + {setting(1 - temporal.floor)} k"] if temporal.floor else []
     return offset + floor

@@ -18,7 +18,7 @@ Rows = list[dict[str, object]]
 
 
 def memory_read(result: Result, *, include_excluded: bool = False) -> dict[str, object]:
-    """`query`, `ranked_results`, `retrieval_metadata`; the passing entries, best first, then the excluded ones if wanted.
+    """The passing entries, best first, then the excluded ones if they are wanted; counts.
 
     `stale` means excluded for its age, as `stale_count` counts it.
     """
@@ -145,10 +145,10 @@ def element_list(result: Result, spec: Spec) -> dict[str, object]:
 View = Callable[[Result, Spec], object]
 
 VIEWS: Mapping[str, View] = {
-    "memory-read": lambda result, spec: memory_read(result),
-    "memory-list": lambda result, spec: memory_list(result),
-    "passages": lambda result, spec: passages(result),
-    "passage-list": lambda result, spec: passage_list(result),
+    "memory-read": lambda result, _: memory_read(result),
+    "memory-list": lambda result, _: memory_list(result),
+    "passages": lambda result, _: passages(result),
+    "passage-list": lambda result, _: passage_list(result),
     "elements": elements,
     "element-list": element_list,
 }

@@ -66,7 +66,8 @@ def score(
 ) -> tuple[NDArray[np.float64], dict[int, float]]:
     """BM25 of every document, shape (n,), and the idf of each query term.
 
-    `query` maps term ids to their count in the query. Documents that are not `visible` score 0.
+    `query` maps term ids to their count in the query; terms are added up in its order, so that a score does not depend
+    on how ids were given out. Documents that are not `visible` score 0.
     """
     lengths = postings.lengths
     total = len(lengths) if visible is None else int(visible.sum())
@@ -76,7 +77,7 @@ def score(
         return scores, weights
     mean = float(lengths.sum() if visible is None else lengths[visible].sum()) / total
     norm = k1 * (1.0 - b + b * lengths / mean) if mean > 0 else np.full(len(lengths), k1)
-    for term in sorted(query):
+    for term in query:
         docs, counts = postings.entries(term)
         if visible is not None:
             seen = visible[docs]

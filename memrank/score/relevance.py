@@ -37,8 +37,8 @@ def sigmoid(logit: Floats) -> Floats:
     return np.where(logit >= 0, 1.0, small) / (1.0 + small)
 
 
-def features(columns: Mapping[str, Floats], *, visible: int) -> dict[str, Floats]:
-    """The model's features, each of shape (n,), from the prefilter's columns and the number of visible memories.
+def features(columns: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The model's features, each of shape (n,), from the prefilter's columns of a pool.
 
     The first four order the candidates of a query. The last three are the same for all of them: they move the level of
     the probability, so that it can say that nothing here is relevant.
@@ -51,7 +51,7 @@ def features(columns: Mapping[str, Floats], *, visible: int) -> dict[str, Floats
         "overlap": columns["overlap"],
         "top_overlap": level * columns["overlap"].max(initial=0.0),
         "top_dense": level * columns["dense"].max(initial=0.0),
-        "log_visible": level * np.log1p(visible),
+        "log_pool": level * np.log1p(len(level)),
     }
 
 

@@ -113,8 +113,10 @@ class Prefilter(Stage):
             floor = float(fused[chosen].min()) if len(chosen) == self.params.top_k else -np.inf
             gone = gone[fused[gone] >= floor]
             gone = gone[fuse.top(fused[gone], self.params.top_k, -tenant.id_order[gone].astype(np.float64))]
-        successors = _chain(tenant, np.concatenate([chosen, gone]), visible)
-        return np.unique(np.concatenate([chosen, gone, successors, protected_rows]).astype(np.int64))
+        pool = np.zeros(len(visible), dtype=np.bool_)
+        for rows in (chosen, gone, _chain(tenant, np.concatenate([chosen, gone]), visible), protected_rows):
+            pool[rows] = True
+        return np.flatnonzero(pool)
 
     @staticmethod
     def _held(tenant: Tenant, visible: Bools, term: int) -> bool:
@@ -145,8 +147,8 @@ def _chain(tenant: Tenant, rows: Rows, visible: Bools) -> Rows:
     seen = set(rows.tolist())
     while len(rows):
         following = tenant.successor[rows]
-        following = np.unique(following[following >= 0])
-        rows = np.array([r for r in following.tolist() if r not in seen and visible[r]], dtype=np.int64)
+        known = sorted(set(following[following >= 0].tolist()) - seen)
+        rows = np.array([row for row in known if visible[row]], dtype=np.int64)
         seen.update(rows.tolist())
         found.append(rows)
     return np.concatenate(found) if found else rows

@@ -99,7 +99,8 @@ class Pruner(Stage):
 
         session = tenant.memories[max(turns, key=when)].session_id
         own = sorted((row for row in turns if tenant.memories[row].session_id == session), key=when)
-        return np.union1d(pinned, np.array(own[-self.params.keep_last_turns :], dtype=np.int64))
+        last = np.array(own[-self.params.keep_last_turns :], dtype=np.int64)
+        return np.concatenate([pinned, last])
 
     def forward(self, slate: Slate) -> Slate:
         """See `Stage`."""

@@ -45,7 +45,7 @@ def relevance_features(slate: Slate) -> dict[str, Floats]:
     """The features that the embedded relevance model reads, computed once for a slate."""
     names = (Column.BM25_Z, Column.DENSE_Z, Column.NEIGHBOUR, Column.OVERLAP, Column.DENSE)
     columns = {name.value: slate[name] for name in names}
-    return relevance.features(columns, visible=int(slate.visible.sum()))
+    return relevance.features(columns)
 
 
 class EmbeddedRelevance(EmbeddedPredict[Floats]):

@@ -10,8 +10,8 @@ from memrank.score import temporal
 from memrank.slate import Column, Slate
 from memrank.spec import PerType, TemporalSpec
 from memrank.stages.base import EmbeddedPredict, Stage
-from memrank.text.sensitivity import TimeOfQuery, read_time
-from memrank.types import Bools, Floats, Notes, Sensitivity
+from memrank.text.sensitivity import read_time
+from memrank.types import Bools, Floats, Notes, Sensitivity, TimeOfQuery
 
 UNDATED_NEUTRAL = 0.5
 

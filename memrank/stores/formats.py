@@ -115,16 +115,15 @@ def _is_object(line: bytes) -> bool:
 
 
 class _Json:
-    """A JSON parser that allows raw control characters in texts and remembers what else it let pass."""
+    """A JSON parser that allows raw control characters in texts and NaN, and remembers repeated keys."""
 
     def __init__(self) -> None:
         self._repeated = 0
-        self._constants = 0
-        self._decoder = json.JSONDecoder(object_pairs_hook=self._object, parse_constant=self._constant, strict=False)
+        self._decoder = json.JSONDecoder(object_pairs_hook=self._object, strict=False)
 
     def parse(self, text: str, where: str, notes: Notes) -> object:
         """The value of a text. Raises ValueError with a message that quotes nothing of it."""
-        self._repeated = self._constants = 0
+        self._repeated = 0
         try:
             value: object = self._decoder.decode(text)
         except json.JSONDecodeError as error:
@@ -136,18 +135,12 @@ class _Json:
             raise ValueError("nested too deeply") from None
         if self._repeated:
             notes.add("repair", "read", "key_repeated", f"{where}: a key is repeated; the last counts", self._repeated)
-        if self._constants:
-            notes.add("repair", "read", "json_constant", f"{where}: NaN or Infinity was kept as text", self._constants)
         return value
 
     def _object(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
         made = dict(pairs)
         self._repeated += len(pairs) - len(made)
         return made
-
-    def _constant(self, name: str) -> str:
-        self._constants += 1
-        return name
 
 
 def _lines(path: Path, stream: BinaryIO, consume: Callable[[bytes], object], notes: Notes) -> Iterator[Item]:

@@ -28,14 +28,14 @@ def read_memories(path: str | os.PathLike[str], *, importance_scale: float = 1.0
 
     Formats are told apart by suffix and content: plain records, envelopes (`results`, `memories`, `data`, `items`,
     `messages`), mem0 exports, LangGraph store items, MCP memory graphs, LongMemEval haystacks, chat logs. A record
-    that cannot be used is left out with a note; of records with one id the last counts. `importance_scale` as in
+    that cannot be used is left out with a note; of records with one id in one namespace the last counts. `importance_scale` as in
     `read_record`. An empty file holds no memories.
 
     Raises DataError if the file cannot be read, is in no known format, or has records but none that can be used.
     """
     digest, notes = hashlib.sha256(), Notes()
     shaper = Shaper(notes)
-    memories: dict[str, Memory] = {}
+    memories: dict[tuple[str | None, str], Memory] = {}
     first_fault: DataError | None = None
     position = 0
     for item in iter_items(Path(path), digest.update, notes):
@@ -54,10 +54,11 @@ def read_memories(path: str | os.PathLike[str], *, importance_scale: float = 1.0
             else:
                 for note in found:
                     notes.add(note.level, note.stage, note.code, f"{item.where}: {note.detail}")
-                if memories.pop(memory.id, None) is not None:
+                key = (memory.namespace, memory.id)
+                if memories.pop(key, None) is not None:
                     detail = f"{item.where}: an id is repeated; the last record with it counts"
                     notes.add("repair", "read", "repeated_id", detail)
-                memories[memory.id] = memory
+                memories[key] = memory
             position += 1
     if first_fault is not None and not memories:
         raise DataError(f"no record can be used; the first fault: {first_fault.message}", hint=first_fault.hint)

@@ -15,6 +15,11 @@ ENVELOPES = ("results", "memories", "data", "items", "messages")
 _ID_NAMES = ("id", *ALIASES["id"])
 _CONTENT_NAMES = ("content", *ALIASES["content"])
 _SCOPE_NAMES = ("namespace", *ALIASES["namespace"], "session_id", *ALIASES["session_id"])
+_DECLARED = {
+    SCALE_KEY: SCALE_KEY,
+    **{name: field for field in ("namespace", "agent_id", "session_id") for name in (field, *ALIASES[field])},
+}
+"""What an envelope may declare for all its records: name to field."""
 
 _Object = Mapping[str, object]
 
@@ -40,14 +45,15 @@ class Shaper:
             yield from self._shaped(value)
 
     def _unwrapped(self, envelope: _Object, name: str) -> Iterator[object]:
-        inner = envelope[name]
-        declared = {SCALE_KEY: envelope[SCALE_KEY]} if SCALE_KEY in envelope else {}
-        if envelope.keys() - {name, SCALE_KEY}:
+        """The records of an envelope; the scope and the importance scale that it declares hold for each of them."""
+        declared = {key: value for key, value in envelope.items() if key in _DECLARED and not is_absent(value)}
+        if envelope.keys() - declared.keys() - {name}:
             detail = f"only the records under {name!r} were read, not what stands beside them"
             self._notes.add("info", "read", "envelope_opened", detail)
+        inner = envelope[name]
         for value in inner if isinstance(inner, list) else ():
             for record in self._shaped(value):
-                yield {**declared, **record} if declared and isinstance(record, Mapping) else record
+                yield _with_declared(record, declared) if declared and isinstance(record, Mapping) else record
 
     def _shaped(self, value: object) -> Iterator[object]:
         if not isinstance(value, Mapping):
@@ -111,12 +117,27 @@ class Shaper:
     def _message(self, message: _Object) -> dict[str, object]:
         """A chat message without an id: named by its place in the file, its turn counted within its session."""
         scope = tuple(str(message[name]) for name in _SCOPE_NAMES if name in message)
-        record: dict[str, object] = {"id": f"turn-{self._messages}", "turn": self._turns[scope], **message}
+        record = {**message, "id": f"turn-{self._messages}"}
+        if is_absent(message.get("turn")):
+            record["turn"] = self._turns[scope]
         if all(is_absent(message.get(name)) for name in _CONTENT_NAMES):
             record["content"] = ""  # a call of a tool: its place in the conversation is kept
         self._messages += 1
         self._turns[scope] += 1
         return record
+
+
+def _with_declared(record: _Object, declared: _Object) -> _Object:
+    """The record with what its envelope declares, except where it gives that field itself under any name."""
+    nested = record.get("metadata")
+    names = {*record, *(nested if isinstance(nested, Mapping) else ())}
+    given = {_DECLARED[name] for name in names if name in _DECLARED and not is_absent(_lookup(record, nested, name))}
+    return {**record, **{name: value for name, value in declared.items() if _DECLARED[name] not in given}}
+
+
+def _lookup(record: _Object, nested: object, name: str) -> object:
+    value = record.get(name)
+    return nested.get(name) if is_absent(value) and isinstance(nested, Mapping) else value
 
 
 def _envelope(value: _Object) -> str | None:

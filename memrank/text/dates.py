@@ -1,12 +1,12 @@
 """Dates and durations in the forms that real files use. A value is understood or refused, never guessed."""
 
 import math
-import re
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from numbers import Real
-from typing import NamedTuple, SupportsFloat
+from typing import NamedTuple
 
+from memrank.text.lazy import Pattern
 from memrank.types import Moment
 
 LONGEST_TEXT = 64
@@ -42,9 +42,10 @@ def parse_moment(value: object, *, what: str = "date") -> ParsedMoment:
             return _from_datetime(value)
         if isinstance(value, date):
             return ParsedMoment(_day(value.year, value.month, value.day))
-        if isinstance(value, Real) and not isinstance(value, bool):
-            return ParsedMoment(_from_number(value))
-        raise ValueError(f"a {type(value).__name__} is no date")
+        if isinstance(value, bool) or not isinstance(value, (int, float, Real)):
+            raise ValueError(f"a {type(value).__name__} is no date")
+        # Numbers of numeric libraries are neither int nor, all of them, float.
+        return ParsedMoment(_from_number(value if isinstance(value, (int, float)) else float(value)))
     except (ValueError, OverflowError, TypeError, AttributeError) as error:
         raise ValueError(f"{what} {_shown(value)} cannot be read: {error}; allowed: {_FORMS}") from error
 
@@ -100,12 +101,10 @@ def _from_datetime(value: datetime) -> ParsedMoment:
     return ParsedMoment(_instant(aware), value.tzinfo is None)
 
 
-def _from_number(value: SupportsFloat) -> Moment:
-    number = value if isinstance(value, int) else float(value)
-    if not math.isfinite(number):
+def _from_number(value: float) -> Moment:
+    if not math.isfinite(value):
         raise ValueError("it is not finite")
-    if isinstance(number, float) and number.is_integer():
-        number = int(number)
+    number = int(value) if value == int(value) else float(value)
     if isinstance(number, int) and 1000 <= number <= 9999:
         return _year(number)
     if 0 <= number < _SECONDS_IN_2200:
@@ -161,15 +160,15 @@ _DATES = (
     _WEEKDAY + r"(?P<month>[a-z]{3,9})\.? (?P<day>[0-9]{1,2})(?:st|nd|rd|th)?,? (?P<year>[0-9]{4})",
 )
 _PATTERNS = tuple(
-    re.compile(pattern)
+    Pattern(pattern)
     for form in _DATES
     for pattern in (rf"{form}(?:(?:t|,? (?:at )?){_TIME})?", rf"{_TIME} on {form}")
 )
 _MONTH_PATTERNS = (
-    re.compile(r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})"),
-    re.compile(r"(?P<month>[a-z]{3,9})\.?,? (?P<year>[0-9]{4})"),
+    Pattern(r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})"),
+    Pattern(r"(?P<month>[a-z]{3,9})\.?,? (?P<year>[0-9]{4})"),
 )
-_NUMBER = re.compile(r"[0-9]{1,16}(?:\.[0-9]{1,9})?")
+_NUMBER = Pattern(r"[0-9]{1,16}(?:\.[0-9]{1,9})?")
 
 
 def _from_text(given: str) -> ParsedMoment:
@@ -260,7 +259,7 @@ def _zone(text: str) -> timezone:
 _UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1, "w": 604_800, "mo": 2_592_000, "y": 31_536_000}
 """Seconds in a unit; a month is 30 days, a year 365. The first named wins where two texts are equally short."""
 
-_DURATION = re.compile(r"([0-9]{1,30}(?:\.[0-9]{1,30})?) ?(s|mo|m|h|d|w|y)")
+_DURATION = Pattern(r"([0-9]{1,30}(?:\.[0-9]{1,30})?) ?(s|mo|m|h|d|w|y)")
 _SHORTEST, _LONGEST = 1e-6, 1000.0 * _UNITS["y"]
 
 

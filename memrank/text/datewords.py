@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from memrank.text import calendar as cal
 from memrank.text.calendar import Span
+from memrank.text.lazy import Pattern
 from memrank.text.years import AFTER_PREFIX, LEFT, RIGHT, YEAR
 
 MONTH = (
@@ -25,17 +26,17 @@ _CLEAR_MONTHS = frozenset(("january", "february", "july", "september", "october"
 AHEAD = frozenset(("next", "coming", "upcoming", "following"))
 WHICH = r"(?P<which>last|this past|past|this|previous|next|coming|upcoming)"
 
-_CUE = re.compile(
+_CUE = Pattern(
     r"(?:\b(?:in|during|since|until|till|by|before|after|from|between|through|throughout|on|early|mid|late"
     r"|(?:end|start|beginning|middle|half|week|day|month|rest|as|course) of|as at|dated) (?:the )?|\bmid-)$"
 )
-_LOOSE_CUE = re.compile(r"\b(?:for|of|to|and|or|over) $")
-_MONTH_BEFORE = re.compile(rf"\b{MONTH}\.?(?: [0-9]{{1,2}}| [0-9]{{4}})?(?:,| to| and| until| through| ?-) ?$")
-_MONTH_AFTER = re.compile(rf"(?: ?- ?| to | and | until | through ){MONTH}\b")
+_LOOSE_CUE = Pattern(r"\b(?:for|of|to|and|or|over) $")
+_MONTH_BEFORE = Pattern(rf"\b{MONTH}\.?(?: [0-9]{{1,2}}| [0-9]{{4}})?(?:,| to| and| until| through| ?-) ?$")
+_MONTH_AFTER = Pattern(rf"(?: ?- ?| to | and | until | through ){MONTH}\b")
 
 
 Resolver: TypeAlias = Callable[[re.Match[str], datetime], Span | None]
-Rules: TypeAlias = tuple[tuple[re.Pattern[str], Resolver], ...]
+Rules: TypeAlias = tuple[tuple[Pattern, Resolver], ...]
 """Patterns, each with what gives its span: None where it is no date after all, ValueError for an impossible date."""
 
 
@@ -174,7 +175,7 @@ _QUARTERS = (
     rf"|report|revenue|numbers|sales)\b))?"
 )
 NUMERIC: Rules = tuple(
-    (re.compile(pattern), resolver)
+    (Pattern(pattern), resolver)
     for pattern, resolver in (
         (
             rf"{LEFT}(?P<year>{YEAR})(?P<sep>[-/])(?P<month>[0-9]{{1,2}})(?P=sep)(?P<day>[0-9]{{1,2}})(?![0-9])",

@@ -1,4 +1,4 @@
-"""Untrusted text made harmless to show: one line, nothing invisible, nothing that steers a terminal or turns its direction."""
+"""Untrusted text made harmless to show: one line, nothing invisible, nothing that steers a terminal."""
 
 import re
 
@@ -11,8 +11,8 @@ _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
-"""Unicode's Default_Ignorable_Code_Point (zero-width characters, direction overrides and isolates, variation selectors, tag
-characters) and the interlinear marks: what a person cannot see and a model still reads."""
+"""Unicode's Default_Ignorable_Code_Point (zero-width characters, direction overrides and isolates, variation selectors,
+tag characters) and the interlinear marks: what a person cannot see and a model still reads."""
 
 _SCANNED_PER_CHARACTER = 8
 

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from memrank.errors import UsageError
 from memrank.text import calendar as cal
 from memrank.text.calendar import Span, Third
+from memrank.text.lazy import Pattern
 from memrank.text.timewords import COUNT, UNITS, Atom, expressions, number
 from memrank.text.years import SCAN, years_in
 from memrank.types import Period
@@ -34,28 +35,28 @@ _PLAIN = str.maketrans(
         "\u2014": "-",
     }
 )
-_RANGE = re.compile(r"(?: ?- ?|,? (?:to|until|till|up to|through|thru) (?:the )?)")
-_LIST = re.compile(
+_RANGE = Pattern(r"(?: ?- ?|,? (?:to|until|till|up to|through|thru) (?:the )?)")
+_LIST = Pattern(
     r"(?:,? (?:and|or|vs\.?|versus|against|over) (?:in )?|, ?|/| ?& ?|,? (?:as )?(?:compared|relative) (?:to|with) )"
 )
-_BETWEEN = re.compile(r"\bbetween (?:the )?(?:years )?$")
-_THIRD = re.compile(
+_BETWEEN = Pattern(r"\bbetween (?:the )?(?:years )?$")
+_THIRD = Pattern(
     r"\b(?:(?P<early>early|(?:start|beginning) of)|(?P<mid>mid|middle of)|(?P<late>late|end of))(?:[ -](?:in )?"
     r"(?:the )?)$"
 )
-_NTH = re.compile(
+_NTH = Pattern(
     r"\b(?P<nth>first|second|third|fourth|fifth|last|final|1st|2nd|3rd|4th|5th) (?P<unit>day|week|month|quarter|half)"
     r" (?:(?:of|in) )?(?:the )?(?:(?:fiscal|financial) )?(?:year )?$"
 )
 _NTHS = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "fourth": 3, "4th": 3, "fifth": 4, "5th": 4}
-_BOUND = re.compile(
+_BOUND = Pattern(
     r"\b(?:(?P<since>since|starting(?: in| on| from)?|from)|(?P<after>after|later than|post)"
     r"|(?P<before>before|prior to|earlier than|pre)"
     r"|(?P<until>until|till|up until|up to|by|through|as of|as at|no later than|not later than))"
     r"(?:[ -](?:about |around )?(?:the )?(?:end of |year )?)$"
 )
-_NEAR = re.compile(rf"\b(?:(?P<the>the)|{COUNT}) {UNITS} (?P<way>before|after) (?:the )?$")
-_ONWARD = re.compile(r" (?:on(?:ward|wards)?\b(?! )|onwards?\b|and later\b|or later\b)")
+_NEAR = Pattern(rf"\b(?:(?P<the>the)|{COUNT}) {UNITS} (?P<way>before|after) (?:the )?$")
+_ONWARD = Pattern(r" (?:on(?:ward|wards)?\b(?! )|onwards?\b|and later\b|or later\b)")
 _LOOK_BACK = 40
 
 

@@ -4,26 +4,14 @@ Whatever shows no sign of time is time-agnostic: then age counts for nothing, wh
 of a scientific abstract, say) are held to a stricter test than questions: "previously reported" asks for nothing.
 """
 
-import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from memrank.text.lazy import Pattern
 from memrank.text.periods import clean, find_period, utc
-from memrank.types import Period, Sensitivity
+from memrank.types import Period, Sensitivity, TimeOfQuery
 
 RECENT_WINDOW = timedelta(days=100)
 """A period that ends now ("the past week", "since 2020") makes a query recent when it is at most this long."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeOfQuery:
-    """A query's relation to time. `evidence` is a short sentence for people; its wording is no contract."""
-
-    sensitivity: Sensitivity
-    period: Period | None
-    asks_previous: bool
-    """Whether the query asks for an earlier value, which the newest one has replaced."""
-    evidence: str
 
 
 _MEASURED = (
@@ -32,7 +20,7 @@ _MEASURED = (
     r"|spot price|stock price"
     r"|share price|market price|uptime|throughput|error rate)"
 )
-_LIVE = re.compile(
+_LIVE = Pattern(
     r"\b(?:right now|right this (?:minute|second|moment)|at (?:the|this)(?: very)? moment(?! (?:of|when|that))|this "
     r"(?:minute|second|instant)"
     r"|as we speak|so far today|today so far|in progress|in real[- ]time|real[- ]time (?:data|price|status|feed)"
@@ -41,26 +29,26 @@ _LIVE = re.compile(
     r"|count|coverage|view|metrics)s?"
     r"|(?:is|are) .{1,60}\b(?:open|closed|online|offline|available|running|live|reachable) (?:right )?now)\b"
 )
-_UP_OR_DOWN = re.compile(r"^(?:is|are) .{1,60}\b(?:up|down|online|offline|reachable|open|closed)(?: or .{1,40})?$")
-_NOT_LIVE = re.compile(r"\b(?:up to date|set ?up|sign(?:ed)? up|live[- ]attenuated|live births?)\b")
+_UP_OR_DOWN = Pattern(r"^(?:is|are) .{1,60}\b(?:up|down|online|offline|reachable|open|closed)(?: or .{1,40})?$")
+_NOT_LIVE = Pattern(r"\b(?:up to date|set ?up|sign(?:ed)? up|live[- ]attenuated|live births?)\b")
 
-_TERM = re.compile(
+_TERM = Pattern(
     r"\b(?:non-)?current (?:(?:\w+ ){0,2}tax\w*|assets?|liabilit\w+|ratio|portion|maturit\w+|service costs?"
     r"|accounts?|receivables|payables"
     r"|borrowings|provisions?|deferred|period|year|trade|financial (?:assets?|liabilit\w+)|smokers?|users?"
     r"|and non-current|contract)"
 )
 """Terms of the trade, not a cue: "current assets", "current smokers"."""
-_RECENT = re.compile(
+_RECENT = Pattern(
     r"\b(?:current(?:ly)?|latest|newest|(?:most )?recent(?:ly)?|up[- ]to[- ]date|lately|these days|nowadays|as of "
     r"(?:now|today)|today"
     r"|now|still|so far|to date|anymore|any more|any longer|what's new|what is new|any news|the last time|presently"
     r"|at present)\b"
     r"|\bdid \w+ last (?!(?:week|month|year|night|weekend|quarter)\b)\w+"
 )
-_STRONG = re.compile(r"\b(?:current(?:ly)?|latest|newest|most recent(?:ly)?|now|still|these days|nowadays)\b")
-_HOW_NOW = re.compile(r"\b(?:from now on|is now (?:considered|known)|by now|until now|now that)\b")
-_PAST_TENSE = re.compile(r"\b(?:was|were|did|had|used)\b")
+_STRONG = Pattern(r"\b(?:current(?:ly)?|latest|newest|most recent(?:ly)?|now|still|these days|nowadays)\b")
+_HOW_NOW = Pattern(r"\b(?:from now on|is now (?:considered|known)|by now|until now|now that)\b")
+_PAST_TENSE = Pattern(r"\b(?:was|were|did|had|used)\b")
 
 _OFFICE = (
     r"(?:ceo|cfo|cto|coo|chair(?:man|woman|person)?|president|prime minister|chancellor|king|queen|pope|mayor"
@@ -71,7 +59,7 @@ _OFFICE = (
     r"|auditor|maintainer|lead|contact|physician|doctor|assignee|responsible|in charge)"
 )
 _ME = r"(?:i|we|the (?:user|customer|client|patient|team)|my \w+|our \w+|he|she|they)"
-_STATE = re.compile(
+_STATE = Pattern(
     rf"\b(?:who(?: is|'s)(?: the| our| my)? (?:(?!of )[\w'-]+ ){{0,3}}{_OFFICE}\b|who (?:owns|runs|leads|maintains"
     rf"|manages|heads|chairs)\b"
     rf"|(?:which|what|where|how often|how much|how many|when|at what time|who)\b[^.?!]{{0,60}}\b(?:do|does) {_ME} "
@@ -87,13 +75,13 @@ _STATE = re.compile(
     rf"|(?:am|are) (?:i|we) (?!(?:going|supposed|able)\b)\w+"
     rf"|(?:which|what)\b.{{0,40}}\b(?:does|do) (?:my|our|the) .{{1,30}}\b(?:use|listen|run|prefer|like|take)\b)"
 )
-_NO_STATE = re.compile(
+_NO_STATE = Pattern(
     r"\bhow (?:do|should|can|could|would|to)\b|\bwhat (?:do|should|can|could|would) (?:i|we) (?:do|say|bring|call)\b"
     r"|\b(?:when|what) (?:do|does) .{1,40} (?:mean|require|stand for)\b"
 )
 
 _TALK = r"(?:conversations?|chats?|discussions?|sessions?|messages?|talks?|exchanges?|threads?|answers?|replies|reply)"
-_PREVIOUS = re.compile(
+_PREVIOUS = Pattern(
     r"\b(?:originally|initially|formerly|previously|at first|in the beginning(?! of)|back then|in those days|beforehand"
     rf"|(?:previous|former|prior|(?<=\bmy )earlier|(?<=\bour )earlier)(?! (?:{_TALK}|experience|work experience|year"
     rf"|quarter|month|week|period|fiscal)\b) \w+"
@@ -103,7 +91,7 @@ _PREVIOUS = re.compile(
     r"|keep|take|use|play|drive|call|run|own|eat|drink|do|wear|want|pay|think|host|sit|stay|say|meet|wake|store"
     r"|deploy|own|call)\b)"
 )
-_OLD = re.compile(
+_OLD = Pattern(
     r"\b(?:my|our|his|her|their|the|\w+'s) (?:old|original|initial) (?:\w+ )?(?:address|phone|number|email|job|role"
     r"|password|policy|plan|name"
     r"|price|value|version|setting|limit|dose|dosage|deadline|title|schedule|apartment|flat|house|car|employer"
@@ -111,25 +99,25 @@ _OLD = re.compile(
     r"|provider|vendor|rate|preference|record|score|logo|budget|estimate|date|time|landlord|manager|boss|doctor"
     r"|salary|rent)\b"
 )
-_BEFORE = re.compile(
+_BEFORE = Pattern(
     r"\bbefore\b(?! (?:(?:income |any |exceptional |unusual )?(?:tax\w*|interest|items|valuation|allowances?"
     r"|depreciation|amorti[sz]ation"
     r"|provisions?|minority)|breakfast|lunch|dinner|bed|bedtime|noon|midnight|work|school|going|anything)\b)"
 )
-_NOT_BEFORE = re.compile(
+_NOT_BEFORE = Pattern(
     r"\b(?:how (?:long|many|much|soon|far)\b.{0,40}\bbefore|(?:day|night|week|morning|evening|month|year|hour"
     r"|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s? before"
     r"|before and after|ever .{1,30} before)\b"
 )
-_PAST_ASK = re.compile(
+_PAST_ASK = Pattern(
     r"\b(?:what|which|where|who|whom|how|when)\b.*\b(?:was|were|did|had|used)\b|^who (?:\w+ed|led|ran|held|wrote)\b"
 )
-_BEFORE_CLAUSE = re.compile(
+_BEFORE_CLAUSE = Pattern(
     r"before (?:(?:i|we|he|she|they|it|my|our|the) .{0,40}\b(?:\w+ed|got|had|was|were|went|began|left|bought)"
     r"|\w+ing)\b.*, ?(?:what|which|who|where|how|do|did|was|were)\b"
 )
-_FORMER_PERSON = re.compile(r"\b(?:led|managed|owned|run|taught|given|told) by .{0,20}\bformer\b")
-_HISTORY = re.compile(
+_FORMER_PERSON = Pattern(r"\b(?:led|managed|owned|run|taught|given|told) by .{0,20}\bformer\b")
+_HISTORY = Pattern(
     r"\b(?:history of|historically|at (?:the|that) time|back in|in the past(?= ?(?:[?!.,;]|$))|long ago"
     r"|a long time ago|once upon"
     r"|when did .{1,60}\bfirst\b|when was .{1,60}\bfirst\b|when did the first\b|the first time|how did .{1,60}\b"
@@ -138,11 +126,11 @@ _HISTORY = re.compile(
     r"|years))\b"
     r"|\bago\b"
 )
-_HISTORY_TERM = re.compile(
+_HISTORY_TERM = Pattern(
     r"\bhistory of present illness|\b(?:family|medical|personal) history of\b|\bhow (?:many|long) .{1,20}\bago\b"
 )
 
-_ASKING = re.compile(
+_ASKING = Pattern(
     r"^(?:who|what|which|where|when|why|how|whose|whom|is|are|am|was|were|do|does|did|has|have|had|can|could|should"
     r"|would|will|shall|may"
     r"|any|please|tell|show|give|list|find|remind|check|get|explain|summari[sz]e|compare|describe|look|in which"
@@ -153,7 +141,7 @@ _ASKING = re.compile(
 )
 _STATEMENT = 5
 """Spaces from which on words that ask for nothing are a statement, no longer a few keywords."""
-_QUOTED = re.compile(r'"[^"]{1,100}"')
+_QUOTED = Pattern(r'"[^"]{1,100}"')
 """A title or an utterance: its words are not those of the asker."""
 
 

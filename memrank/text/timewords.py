@@ -11,6 +11,7 @@ from itertools import chain
 from memrank.text import calendar as cal
 from memrank.text.calendar import Span
 from memrank.text.datewords import AHEAD, MONTH, NUMERIC, WHICH, Rules, bare_month, which_of, yearly
+from memrank.text.lazy import Pattern
 from memrank.text.years import RIGHT, YEAR, bare_years
 
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -50,7 +51,7 @@ def _calendar_unit(m: re.Match[str], now: datetime) -> Span | None:
     return cal.calendar_unit(now, unit, -1)
 
 
-_OVER_THE = re.compile(r"\b(?:in|over|during|within|for) the $")
+_OVER_THE = Pattern(r"\b(?:in|over|during|within|for) the $")
 
 
 def _rolling(m: re.Match[str], now: datetime) -> Span | None:
@@ -78,7 +79,7 @@ def _weekday(m: re.Match[str], now: datetime) -> Span | None:
     return cal.day_of(now, -((today - wanted - 1) % 7 + 1))
 
 
-_WEEKDAY_CUE = re.compile(r"\b(on|since|before|after|by|until|till) (?:the )?$")
+_WEEKDAY_CUE = Pattern(r"\b(on|since|before|after|by|until|till) (?:the )?$")
 _DAYS = {"today": 0, "yesterday": -1, "tomorrow": 1, "the day before yesterday": -2, "the day after tomorrow": 2}
 
 
@@ -107,7 +108,7 @@ def _season(m: re.Match[str], now: datetime) -> Span | None:
 
 
 _NAMES = "|".join(sorted(cal.NAMED_DAYS, key=len, reverse=True))
-_DAY_CUE = re.compile(r"\b(?:on|at|over|during|since|before|after|by|until|till) $")
+_DAY_CUE = Pattern(r"\b(?:on|at|over|during|since|before|after|by|until|till) $")
 
 
 def _named_day(m: re.Match[str], now: datetime) -> Span | None:
@@ -121,7 +122,7 @@ def _named_day(m: re.Match[str], now: datetime) -> Span | None:
 
 _OF_YEAR = rf"(?:(?: of|,)? (?P<year>{YEAR}){RIGHT})?(?!\w)"
 _WORDS: Rules = tuple(
-    (re.compile(pattern), resolver)
+    (Pattern(pattern), resolver)
     for pattern, resolver in (
         (rf"\b(?:{WHICH} )?{MONTH}(?!\w)", bare_month),
         (rf"\b{WHICH} (?P<unit>hour|week|weekend|month|quarter|year|decade)\b", _calendar_unit),
@@ -135,13 +136,13 @@ _WORDS: Rules = tuple(
         (rf"\b(?:{WHICH} )?(?P<name>{_NAMES}){_OF_YEAR}", _named_day),
     )
 )
-_HINT = re.compile(
+_HINT = Pattern(
     r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|last|past|this|previous|preceding|next|coming|upcoming"
     r"|following|ago\b|from now|on|since|before|after|by|until|till|today|yesterday|tomorrow|tonight|year[- ]to|ytd"
     r"|spring|summer"
     r"|autumn|fall|winter|new year|christmas|valentine|halloween|thanksgiving|easter)"
 )
-_DIGIT = re.compile(r"[0-9]")
+_DIGIT = Pattern(r"[0-9]")
 
 
 def expressions(text: str, now: datetime) -> list[Atom]:

@@ -12,7 +12,9 @@ Language: TypeAlias = Literal["english", "none"]
 # A number keeps its decimals ("4.25"), a word its digits ("q1"); underscores and punctuation separate.
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
 # Scripts written without spaces are cut into overlapping pairs of characters.
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
 
 STOP_WORDS = frozenset(
     """a about above after again against all am an and any are as at be because been before being below between both
@@ -21,7 +23,7 @@ STOP_WORDS = frozenset(
     or other our ours ourselves out over own same she should so some such than that the their theirs them themselves
     then there these they this those through to too under until up very was we were what when where which while who whom
     why will with would you your yours yourself yourselves s t d ll m re ve don isn doesn didn wasn weren couldn shouldn
-    wouldn hasn haven hadn ain""".split()
+    wouldn hasn haven hadn ain""".split()  # noqa: SIM905 - words read better than a list of quotes
 )
 
 

@@ -1,7 +1,8 @@
 """Four-digit numbers that plausibly are years (1000 to 2199), told apart from amounts, versions and labels."""
 
-import re
 from collections.abc import Iterator
+
+from memrank.text.lazy import Pattern
 
 YEAR = r"(?:1[0-9]{3}|2[01][0-9]{2})"
 LEFT = r"(?<![\w$€£¥#@&=+/\\-])(?<![0-9][.,:])"
@@ -11,13 +12,13 @@ SCAN = 2000
 """Only this many characters of a text are read for time."""
 
 AFTER_PREFIX = rf"(?:{LEFT}|(?<=\bmid-)|(?<=\bpre-)|(?<=\bpost-)|(?<=\bfy))"
-_BARE = re.compile(rf"{AFTER_PREFIX}{YEAR}{RIGHT}")
-_CUE = re.compile(
+_BARE = Pattern(rf"{AFTER_PREFIX}{YEAR}{RIGHT}")
+_CUE = Pattern(
     r"(?:\b(?:in|since|from|until|till|by|before|after|during|through|throughout|year|years|of|circa|around|between"
     r"|early|mid"
     r"|late|back in|prior to|as of|end|and|to|summer|winter|spring|autumn|fall) (?:the year )?|\b(?:mid|pre|post)-)$"
 )
-_LABEL = re.compile(
+_LABEL = Pattern(
     r"(?:room|flat|suite|apartment|apt|iso|rfc|port|error|errno|code|version|v|model|flight|unit|route|bus|line|page"
     r"|issue|ticket|pr|case|no|number|building|highway|interstate|section|chapter|item|step|id|order|invoice|http"
     r"|windows|office|server|class|level|gate|platform|channel|extension|ext|part|lot|zip|postcode|pin"
@@ -25,7 +26,7 @@ _LABEL = re.compile(
     r"|pay|paid|pays|costing|earn|earned|earns|owe|owes|worth|times|x|plus|minus|convert|eur|usd|gbp"
     r"|chf|squared|ieee|din)"
 )
-_COUNTED = re.compile(
+_COUNTED = Pattern(
     r"(?:dollar|dollars|euro|euros|pound|pounds|franc|francs|usd|eur|gbp|cents|yen|kg|g|mg|mcg|ml|l|km|m|cm|mm|miles"
     r"|mile|metres|meters|kilometres|kilometers|feet|ft|acres|hectares|litres|liters|calories|kcal|watts|kw|mw"
     r"|volts|mah|hz|mhz|ghz|rpm|degrees|percent|pixels|px|bytes|kb|mb|gb|tb|ms|seconds|minutes|hours|days|weeks"
@@ -35,11 +36,11 @@ _COUNTED = re.compile(
     r"|records|files|tests|tickets|votes|views|followers|subscribers|points|inhabitants|residents|seats|rooms"
     r"|houses|cars|soldiers|troops|species)"
 )
-_IN_DATE = re.compile(
+_IN_DATE = Pattern(
     rf"{LEFT}{YEAR}(?=[-/](?:0?[1-9]|1[0-2]|{YEAR})(?![0-9]))|(?<=[0-9][./]){YEAR}(?![\w%]|[.,:/][0-9])"
     rf"|(?<=[12][0-9]{{3}}-){YEAR}{RIGHT}"
 )
-_ROOT = re.compile(r"\b(?:root|square|cube|log|percent|%) of $")
+_ROOT = Pattern(r"\b(?:root|square|cube|log|percent|%) of $")
 
 
 def bare_years(text: str) -> Iterator[tuple[int, int, int]]:

@@ -45,8 +45,8 @@ def ids(loaded: Loaded) -> list[str]:
     return [memory.id for memory in loaded.memories]
 
 
-A = {"id": "a", "content": "one"}
-B = {"id": "b", "content": "two"}
+A: dict[str, Any] = {"id": "a", "content": "one"}
+B: dict[str, Any] = {"id": "b", "content": "two"}
 
 
 def test_json_lines_are_read_in_order_with_their_positions(write: Write) -> None:
@@ -89,7 +89,7 @@ def test_constants_repeated_keys_and_control_characters_are_read(write: Write) -
     assert memory.content == "one\ttwo\0"
     assert memory.importance is None
     assert memory.metadata == {"importance": "NaN", "x": "-Infinity", "y": "Infinity"}
-    assert codes(loaded) == {"key_repeated": 1, "json_constant": 2, "value_unreadable": 1, "metadata_altered": 1}
+    assert codes(loaded) == {"key_repeated": 1, "value_unreadable": 1, "metadata_altered": 1}
 
 
 def test_of_a_repeated_id_the_last_record_counts(write: Write) -> None:
@@ -200,6 +200,16 @@ def test_an_envelope_declares_its_importance_scale(write: Write) -> None:
     assert read_memories(write("m.json", [{**A, "importance": 7}]), importance_scale=10).memories[0].importance == 0.7
 
 
+def test_an_envelope_declares_the_scope_of_its_records(write: Write) -> None:
+    """A tenant that stands beside the list must not be lost: its memories would belong to nobody."""
+    records = [A, {**B, "group": "own"}, {"id": "c", "content": "x", "metadata": {"user_id": "deep"}}, {**A, "id": "d"}]
+    records[3]["user_id"] = None
+    loaded = read_memories(write("m.json", {"user_id": "u", "thread_id": "t", "memories": records}))
+    assert [memory.namespace for memory in loaded.memories] == ["u", "own", "deep", "u"]
+    assert {memory.session_id for memory in loaded.memories} == {"t"}
+    assert loaded.notes == ()
+
+
 def test_a_mem0_export(write: Write) -> None:
     record = {
         "id": "m1",
@@ -293,7 +303,7 @@ def test_longmemeval_haystacks_never_mix_questions(write: Write) -> None:
 
 def test_a_chat_log_without_ids(write: Write) -> None:
     messages = [
-        {"role": "user", "content": "Hi", "timestamp": 1_716_200_000},
+        {"role": "user", "content": "Hi", "timestamp": 1_716_200_000, "id": None, "turn": None},
         {"role": "assistant", "content": None, "tool_calls": [{"name": "f"}]},
         {"role": "user", "content": [{"type": "text", "text": "Bye"}], "thread_id": "t"},
     ]

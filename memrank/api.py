@@ -1,0 +1,75 @@
+"""The two calls of the Python API: load a spec, or rank a list of memories without one."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from memrank.checking import check_file
+from memrank.errors import UsageError
+from memrank.pipeline import Pipeline
+from memrank.registry import build
+from memrank.render.views import memory_read
+from memrank.spec import Spec
+from memrank.specfile import spec_sha256
+from memrank.tenant import FILTERS
+
+QUERY_FIELDS = ("domain", "phase", "observations", "constraints")
+
+
+def load(path: str | os.PathLike[str], *, store: str | os.PathLike[str] | None = None) -> Pipeline:
+    """The pipeline of a spec file, over the spec's store or another file.
+
+    Raises SpecError with every fault of the spec. The store is opened when it is first read.
+    """
+    file = check_file(path)
+    return build(file.spec, file.folder, file.sha256, store=Path(store) if store is not None else None)
+
+
+def read_memory(
+    query_context: str | Mapping[str, Any],
+    memory_store: Sequence[Mapping[str, object]] | str | os.PathLike[str],
+    top_k: int = 10,
+    recency_decay_days: float = 7,
+    *,
+    recency_weight: float = 0.3,
+    relevance_threshold: float = 0.5,
+    include_excluded: bool = False,
+) -> dict[str, object]:
+    """Rank a list of memories (or a file of them) in one call; the answer has the fields of the `memory-read` view.
+
+    `query_context` is the question, or a mapping with `query` and, where known, `as_of`, `namespace`, `filters`, `domain`,
+    `phase`, `observations`, `constraints`. `recency_decay_days` is the half-life of recency, which applies whatever the
+    question asks: composite = (1 - recency_weight) * relevance + recency_weight * recency. Memories below
+    `relevance_threshold` are left out. Raises UsageError and DataError as `Pipeline` does.
+    """
+    context = {"query": query_context} if isinstance(query_context, str) else dict(query_context)
+    text = context.pop("query", None) or context.pop("text", None)
+    unknown = sorted(set(context) - {"as_of", "namespace", "filters", *QUERY_FIELDS})
+    if unknown:
+        raise UsageError(f"query_context holds {', '.join(map(repr, unknown))}", hint=f"filters are: {', '.join(sorted(FILTERS))}")
+    if not 0 < recency_decay_days < 1e6:
+        raise UsageError(f"recency_decay_days is {recency_decay_days}; it must be above 0 and below a million")
+    spec = Spec.model_validate(
+        {
+            "memrank": 1,
+            "name": "read-memory",
+            "stages": [
+                {"kind": "prefilter.hybrid.v1", "top_k": 200},
+                {"kind": "temporal.v1", "sensitivity": "recent", "half_life": f"{recency_decay_days}d"},
+                {
+                    "kind": "ranker.v1",
+                    "weights": {"relevance": 1 - recency_weight, "freshness": recency_weight},
+                    "relevance_threshold": relevance_threshold,
+                },
+            ],
+        }
+    )
+    if isinstance(memory_store, (str, os.PathLike)):
+        context["memories"] = None
+        pipeline = build(spec, Path(), spec_sha256(spec), store=Path(memory_store))
+    else:
+        context["memories"] = memory_store
+        pipeline = build(spec, Path(), spec_sha256(spec))
+    ranking = pipeline(text, top_k=top_k, **context)
+    return memory_read(ranking.result, include_excluded=include_excluded)

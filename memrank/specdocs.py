@@ -1,0 +1,25 @@
+"""What the spec's fields mean, read from the docstrings under them in `spec`: for the JSON Schema and the README."""
+
+import ast
+import inspect
+from itertools import pairwise
+
+from memrank import spec
+
+
+def descriptions() -> dict[tuple[str, str], str]:
+    """(model, field) to its description, of every field that `spec` documents."""
+    found = {}
+    for model in ast.parse(inspect.getsource(spec)).body:
+        if not isinstance(model, ast.ClassDef):
+            continue
+        for field, text in pairwise(model.body):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(field.target, ast.Name)
+                and isinstance(text, ast.Expr)
+                and isinstance(text.value, ast.Constant)
+                and isinstance(text.value.value, str)
+            ):
+                found[model.name, field.target.id] = inspect.cleandoc(text.value.value)
+    return found
