@@ -114,9 +114,7 @@ class SqliteStore:
             if name in self._known:
                 self._namespaces[name] = held
             tenant, notes = held.tenant, held.notes
-        return Snapshot(
-            tenant=tenant, visible=visible(tenant, as_of, filters, tolerance), version=version, notes=notes
-        )
+        return Snapshot(tenant=tenant, visible=visible(tenant, as_of, filters, tolerance), version=version, notes=notes)
 
     def store_version(self) -> str:
         """Grows with every change; equal for equal memories of this file and its copies, and for nothing else."""

@@ -22,7 +22,7 @@ from memrank.stores import sqlite, sqlite_file, sqlite_tenant
 from memrank.stores.sqlite import SqliteStore
 from memrank.tenant import Tenant
 from memrank.text.dates import parse_moment
-from memrank.types import Memory
+from memrank.types import Memory, Note
 
 NOW = datetime(2026, 3, 20, 9, tzinfo=UTC)
 
@@ -78,7 +78,8 @@ def run_sql(path: Path, *statements: str) -> None:
 def test_memories_come_back_as_they_were(store: SqliteStore, path: Path) -> None:
     raw = {
         "id": "x", "content": "zero \x00 byte, 天気, \U0001f600, 'quotes' \" \\", "created_at": "2026-03",
-        "tags": ["a", "b"], "importance": 0.25, "embedding": [0.5, -1e-9], "big": 10**300, "deep": {"list": [1, None, {"k": 1.5}]},
+        "tags": ["a", "b"],
+        "importance": 0.25, "embedding": [0.5, -1e-9], "big": 10**300, "deep": {"list": [1, None, {"k": 1.5}]},
         "namespace": "a/b", "speaker": "Zoë", "turn": 0, "role": "user", "pinned": True, "access_count": 7,
     }  # fmt: skip
     given, _ = read_record(raw, position=0)
@@ -132,12 +133,13 @@ def test_what_is_there_already_is_not_written_again(store: SqliteStore) -> None:
 
 def test_every_change_gives_another_version(store: SqliteStore) -> None:
     versions = [store.store_version()]
-    for change in (
+    writes: list[Callable[[], int]] = [
         lambda: store.append([memory("a")]),
         lambda: store.append([memory("a", "changed")]),
         lambda: store.record_use(None, ["a"], NOW),
-    ):
-        change()
+    ]
+    for write in writes:
+        assert write() == 1
         versions.append(store.store_version())
     assert len(set(versions)) == 4
     assert store.snapshot(None, NOW, {}, 0.0).version == versions[-1]
@@ -218,9 +220,12 @@ def test_unchanged_tenants_are_shared_and_only_changed_rows_are_read(
     assert tenant(store, "n") is tenant(store, "n")
     seen: list[int] = []
     parse = sqlite_tenant.parse_record
-    monkeypatch.setattr(
-        sqlite_tenant, "parse_record", lambda record, seq, where: (seen.append(seq), parse(record, seq, where))[1]
-    )
+
+    def watched(record: str, seq: int, path: Path) -> tuple[Memory, list[Note]]:
+        seen.append(seq)
+        return parse(record, seq, path)
+
+    monkeypatch.setattr(sqlite_tenant, "parse_record", watched)
     with SqliteStore(store._path, ANALYZER) as other:  # another process would do the same
         other.append([memory("m3", "changed", "n"), memory("x", namespace="elsewhere")])
     assert contents(store, "n")["m3"] == "changed"
@@ -249,7 +254,8 @@ def test_a_file_that_was_replaced_is_read_anew(store: SqliteStore, path: Path, t
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[list[Memory]]:
-    words = st.lists(st.sampled_from(["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"]), max_size=5).map(" ".join)
+    word = st.sampled_from(["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"])
+    words = st.lists(word, max_size=5).map(" ".join)
     one = st.builds(memory, st.sampled_from("abcde"), words, st.sampled_from([None, "n"]))
     return draw(st.lists(st.lists(one, max_size=4), min_size=1, max_size=5))
 
@@ -399,9 +405,7 @@ def test_a_newer_schema_is_refused(store: SqliteStore, path: Path) -> None:
         assert raised.value.hint == "upgrade memrank"
 
 
-def test_migrations_run_in_one_transaction(
-    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_migrations_run_in_one_transaction(store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store.append([memory("a")])
     store.close()
     good = ("ALTER TABLE memories ADD COLUMN extra", "UPDATE memories SET extra = 'new'")
@@ -442,8 +446,8 @@ def test_a_damaged_page_is_no_traceback(store: SqliteStore, path: Path) -> None:
         "UPDATE memories SET record = '{'",
         "UPDATE memories SET record = 'null'",
         "UPDATE memories SET record = 7",
-        "UPDATE memories SET record = '{\"id\": \"other\", \"content\": \"x\"}'",
-        "UPDATE memories SET record = '{\"id\": \"a\", \"content\": \"x\", \"namespace\": \"n\"}'",
+        'UPDATE memories SET record = \'{"id": "other", "content": "x"}\'',
+        'UPDATE memories SET record = \'{"id": "a", "content": "x", "namespace": "n"}\'',
         "UPDATE memories SET record = CAST(x'ff' AS TEXT)",
         "UPDATE memories SET terms = x'010203'",
         "UPDATE memories SET terms = 'text'",
@@ -474,6 +478,17 @@ def test_a_store_that_is_held_too_long(store: SqliteStore, path: Path, monkeypat
         with pytest.raises(StoreError, match="another process"):
             store.append([memory("a")])
     assert store.append([memory("a")]) == 1
+
+
+def test_a_full_disk_keeps_nothing_of_the_write(store: SqliteStore) -> None:
+    store.append([memory("a")])
+    with store._writer.transaction() as connection:
+        connection.execute("PRAGMA max_page_count = 20")
+    with pytest.raises(StoreError, match="disk is full"):
+        store.append([memory(f"m{i}", "x" * 1000) for i in range(200)])
+    assert contents(store) == {"a": "some text"}
+    store.close()
+    assert store.append([memory("b")]) == 1
 
 
 def test_every_write_reaches_the_disk(store: SqliteStore) -> None:
@@ -523,7 +538,8 @@ def test_an_export_shows_one_moment(store: SqliteStore) -> None:
 
 def test_threads_share_a_store(store: SqliteStore) -> None:
     store.append([memory("m0", namespace="n")])
-    stop, faults, counts = threading.Event(), [], []
+    stop, counts = threading.Event(), list[int]()
+    faults: list[object] = []
 
     def read() -> None:
         try:

@@ -49,7 +49,7 @@ def ids_of(path: Path) -> set[str]:
         return {m.id for m in store.export()}
 
 
-class NotYet(Exception):
+class NotYetError(Exception):
     """The store is not made yet."""
 
 
@@ -58,7 +58,7 @@ def count_of(store: SqliteStore) -> int:
         return len(store.snapshot(None, NOW, {}, 0.0).tenant.memories)
     except StoreError as error:
         if "no such store" in error.message or "not a memrank store" in error.message:
-            raise NotYet from error
+            raise NotYetError from error
         raise
 
 
@@ -97,7 +97,7 @@ def test_two_writers_take_turns_and_a_reader_sees_whole_batches(tmp_path: Path) 
     writers = [start(path, name, 40) for name in ("one", "two")]  # both may find that they have to create it
     seen = [0]
     while any(writer.poll() is None for writer in writers):
-        with suppress(NotYet), SqliteStore(path, ANALYZER) as store:
+        with suppress(NotYetError), SqliteStore(path, ANALYZER) as store:
             seen.extend(count_of(store) for _ in range(20))
     assert len(seen) > 20
     for writer in writers:

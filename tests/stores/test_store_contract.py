@@ -83,7 +83,7 @@ def analyzer() -> Analyzer:
     return Analyzer("english", "none")
 
 
-@pytest.fixture(params=MAKERS.values(), ids=MAKERS.keys())
+@pytest.fixture(params=list(MAKERS.values()), ids=list(MAKERS))
 def make(request: pytest.FixtureRequest, analyzer: Analyzer, tmp_path: Path) -> Callable[[Records], Store]:
     maker: Make = request.param
     return lambda records: maker(records, analyzer, tmp_path)
