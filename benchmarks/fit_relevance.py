@@ -4,11 +4,11 @@
 
 Each FOLDER is a golden set (memories.jsonl, queries.jsonl). Two steps, both deterministic (no random number is drawn):
 
-1. Order. The four features that order candidates are fitted by listwise softmax cross-entropy (Cao et al. 2007), each set
-   and each of its answerable queries with equal weight, coefficients not below 0, pulled towards equal-share fusion by a
-   quadratic penalty: capacity without variety does not travel.
-2. Level. A scale, an intercept and the three features that are the same for all candidates of a query are fitted by
-   log loss over all candidates, queries without any answer included, so that the output is a probability.
+1. Order. The features that order the candidates of a query are fitted by listwise softmax cross-entropy (Cao et al. 2007):
+   each set, and in it each answerable query, with equal weight; signs fixed to what the feature means; a quadratic penalty
+   pulls towards equal-share fusion with its neighbours. Capacity without variety does not travel.
+2. Level. The logistic level is fitted by log loss over all candidates, a candidate at rank r with weight 1 / r, queries
+   without any answer included, so that the output is a probability.
 
 Fit only on sets whose licence allows it. The sets that the shipped file was fitted on are named inside it.
 """
@@ -25,15 +25,17 @@ from scipy.optimize import minimize
 
 from memrank.errors import NamespaceError
 from memrank.registry import build
-from memrank.score.relevance import Logistic, dump
-from memrank.slate import Slate
+from memrank.score.relevance import LEVEL, ORDER, Model, combine, dump, level_features, order_features
 from memrank.specfile import parse_spec
-from memrank.stages.ranker import relevance_features
+from memrank.stages.ranker import judged_columns
 
-ORDER = ("bm25_z", "dense_z", "neighbour", "overlap")
-PRIOR = np.array([0.5, 0.5, 0.1, 0.4])
-LEVEL = ("top_overlap", "top_dense", "log_pool")
-PULL = 10.0
+Floats = NDArray[np.float64]
+
+PRIOR = {"bm25_z": 0.48, "dense_z": 0.5, "overlap": 0.3, "before": 0.15, "after": 0.15, "before_last": 0.1}
+FALLING = frozenset({"dense_shared", "other_numbers", "log_rank", "log_pool"})
+"""Features that can only count against a candidate; all others can only count for it."""
+CEILING = {"before_last": 0.25}
+PULL = 0.2
 RIDGE = 1e-3
 
 SPEC = """
@@ -45,10 +47,10 @@ stages: [{kind: prefilter.hybrid.v1, top_k: 200}, {kind: temporal.v1}, {kind: ra
 
 @dataclass(frozen=True)
 class Example:
-    """One query: features (n, 7) of its pool and labels (n,)."""
+    """One query: the columns of its pool, and labels (n,)."""
 
-    features: NDArray[np.float64]
-    labels: NDArray[np.float64]
+    columns: dict[str, Floats]
+    labels: Floats
 
 
 def examples(folder: Path) -> list[Example]:
@@ -58,56 +60,62 @@ def examples(folder: Path) -> list[Example]:
     for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         try:
-            slate: Slate = pipeline.candidates(row["query"], as_of=row["query_time"], namespace=row["group"])
+            slate = pipeline.candidates(row["query"], as_of=row["query_time"], namespace=row["group"])
         except NamespaceError:
             continue
-        columns = relevance_features(slate)
         relevant = set(row["relevant"])
         labels = np.array([slate.memory(k).id in relevant for k in range(len(slate))], dtype=np.float64)
-        out.append(Example(np.stack([columns[name] for name in (*ORDER, *LEVEL)], axis=1), labels))
+        out.append(Example(judged_columns(slate), labels))
     return out
 
 
-def fit_order(sets: list[list[Example]]) -> NDArray[np.float64]:
-    """Coefficients of ORDER, shape (4,)."""
-    answerable = [[e for e in examples if e.labels.any()] for examples in sets]
-    rows = [
-        (e.features[:, : len(ORDER)], e.labels / e.labels.sum(), 1.0 / len(some)) for some in answerable for e in some
-    ]
-
-    def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        total, gradient = PULL * float((w - PRIOR) @ (w - PRIOR)), 2 * PULL * (w - PRIOR)
-        for x, y, weight in rows:
-            s = x @ w
-            e = np.exp(s - s.max())
-            total += weight * float(np.log(e.sum()) - y @ (s - s.max()))
-            gradient = gradient + weight * (x.T @ (e / e.sum() - y))
-        return total, gradient
-
-    return minimize(loss, PRIOR, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(ORDER)).x
+def bounds(name: str) -> tuple[float | None, float | None]:
+    """The sign that a coefficient may have."""
+    return (None, 0.0) if name in FALLING else (0.0, CEILING.get(name))
 
 
-def fit_level(sets: list[list[Example]], order: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale, coefficients of LEVEL, intercept: shape (5,)."""
+def fit_order(sets: list[list[Example]], pull: float = PULL) -> dict[str, float]:
+    """Coefficients of ORDER."""
+    chosen = [[e for e in some if e.labels.any()] for some in sets]
+    x = np.concatenate([np.stack(list(order_features(e.columns).values()), axis=1) for some in chosen for e in some])
+    y = np.concatenate([e.labels / e.labels.sum() for some in chosen for e in some])
+    sizes = np.array([len(e.labels) for some in chosen for e in some])
+    weight = np.concatenate([np.full(len(some), 1.0 / len(some)) for some in chosen])
+    start = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    prior = np.array([PRIOR.get(name, 0.0) for name in ORDER])
+
+    def loss(w: Floats) -> tuple[float, Floats]:
+        s = x @ w
+        s = s - np.maximum.reduceat(s, start)[query]
+        total = np.add.reduceat(np.exp(s), start)
+        value = weight @ (np.log(total) - np.add.reduceat(y * s, start)) + pull * (w - prior) @ (w - prior)
+        return float(value), x.T @ (weight[query] * (np.exp(s) / total[query] - y)) + 2 * pull * (w - prior)
+
+    found = minimize(loss, prior, jac=True, method="L-BFGS-B", bounds=[bounds(name) for name in ORDER]).x
+    return dict(zip(ORDER, found.tolist(), strict=True))
+
+
+def fit_level(sets: list[list[Example]], order: dict[str, float]) -> tuple[dict[str, float], float]:
+    """Coefficients of LEVEL, and the intercept."""
     xs, ys, weights = [], [], []
     for some in sets:
         for e in some:
-            n = len(e.labels)
-            xs.append(np.column_stack([e.features[:, : len(ORDER)] @ order, e.features[:, len(ORDER) :], np.ones(n)]))
+            features = level_features(e.columns, combine(order_features(e.columns), order))
+            xs.append(np.stack([*features.values(), np.ones(len(e.labels))], axis=1))
             ys.append(e.labels)
-            weights.append(np.full(n, 1.0 / (len(some) * n)))
+            share = np.exp(-features["log_rank"])
+            weights.append(share / share.sum() / len(some))
     x, y, weight = np.concatenate(xs), np.concatenate(ys), np.concatenate(weights)
 
-    def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def loss(w: Floats) -> tuple[float, Floats]:
         s = x @ w
-        p = 1.0 / (1.0 + np.exp(-s))
-        value = float(weight @ (np.logaddexp(0.0, s) - y * s)) + RIDGE * float(w[:-1] @ w[:-1])
-        penalty = 2 * RIDGE * np.append(w[:-1], 0.0)
-        return value, x.T @ (weight * (p - y)) + penalty
+        value = weight @ (np.logaddexp(0.0, s) - y * s) + RIDGE * (w[:-1] @ w[:-1])
+        return float(value), x.T @ (weight * (1.0 / (1.0 + np.exp(-s)) - y)) + 2 * RIDGE * np.append(w[:-1], 0.0)
 
-    start = np.array([1.0, 0.0, 0.0, 0.0, -4.0])
-    bounds = [(1e-3, None), (0, None), (0, None), (None, None), (None, None)]
-    return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    limits = [*(bounds(name) for name in LEVEL), (None, None)]
+    *level, intercept = minimize(loss, np.zeros(len(LEVEL) + 1), jac=True, method="L-BFGS-B", bounds=limits).x.tolist()
+    return dict(zip(LEVEL, level, strict=True)), intercept
 
 
 def main() -> None:
@@ -120,15 +128,12 @@ def main() -> None:
     folders = sorted(arguments.folders, key=lambda folder: folder.name)
     sets = [examples(folder) for folder in folders]
     order = fit_order(sets)
-    scale, *level, intercept = fit_level(sets, order)
-    model = Logistic(
-        features=(*ORDER, *LEVEL),
-        coefficients=tuple(float(v) for v in (*(scale * order), *level)),
-        intercept=float(intercept),
-    )
+    level, intercept = fit_level(sets, order)
     fitted_on = {folder.name: len(some) for folder, some in zip(folders, sets, strict=True)}
-    arguments.out.write_text(dump(model, {"fitted_on": fitted_on, "fitted_by": "benchmarks/fit_relevance.py"}), encoding="utf-8")
-    sys.stderr.write(arguments.out.read_text(encoding="utf-8"))
+    extra = {"fitted_on": fitted_on, "fitted_by": "benchmarks/fit_relevance.py"}
+    text = dump(Model(order=order, level=level, intercept=intercept), extra)
+    arguments.out.write_text(text, encoding="utf-8")
+    sys.stderr.write(text)
 
 
 if __name__ == "__main__":

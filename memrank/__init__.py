@@ -3,6 +3,7 @@
 Importing this package is cheap and has no side effect: what needs dspy is loaded when it is first used.
 """
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from memrank.errors import (
@@ -36,7 +37,14 @@ __all__ = [
     "read_memory",
 ]
 
-_LATE = {"load": "memrank.api", "read_memory": "memrank.api", "Pipeline": "memrank.pipeline", "Ranking": "memrank.pipeline"}
+_LATE = {
+    "load": "memrank.api",
+    "read_memory": "memrank.api",
+    "Pipeline": "memrank.pipeline",
+    "Ranking": "memrank.pipeline",
+}
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 
 def __getattr__(name: str) -> Any:

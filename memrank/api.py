@@ -15,6 +15,7 @@ from memrank.specfile import spec_sha256
 from memrank.tenant import FILTERS
 
 QUERY_FIELDS = ("domain", "phase", "observations", "constraints")
+SHORTEST_DAYS, LONGEST_DAYS = 1e-6, 1e6
 
 
 def load(path: str | os.PathLike[str], *, store: str | os.PathLike[str] | None = None) -> Pipeline:
@@ -43,20 +44,24 @@ def read_memory(
     question asks: composite = (1 - recency_weight) * relevance + recency_weight * recency. Memories below
     `relevance_threshold` are left out. Raises UsageError and DataError as `Pipeline` does.
     """
-    context = {"query": query_context} if isinstance(query_context, str) else dict(query_context)
+    context: dict[str, Any] = {"query": query_context} if isinstance(query_context, str) else dict(query_context)
     text = context.pop("query", None) or context.pop("text", None)
     unknown = sorted(set(context) - {"as_of", "namespace", "filters", *QUERY_FIELDS})
     if unknown:
         raise UsageError(f"query_context holds {', '.join(map(repr, unknown))}", hint=f"filters are: {', '.join(sorted(FILTERS))}")
-    if not 0 < recency_decay_days < 1e6:
-        raise UsageError(f"recency_decay_days is {recency_decay_days}; it must be above 0 and below a million")
+    if not SHORTEST_DAYS <= recency_decay_days <= LONGEST_DAYS:
+        allowed = f"from {SHORTEST_DAYS:g} to {LONGEST_DAYS:g}"
+        raise UsageError(f"recency_decay_days is {recency_decay_days}; it must be {allowed}")
+    for name, share in (("recency_weight", recency_weight), ("relevance_threshold", relevance_threshold)):
+        if not 0 <= share <= 1:
+            raise UsageError(f"{name} is {share}; it must be from 0 to 1")
     spec = Spec.model_validate(
         {
             "memrank": 1,
             "name": "read-memory",
             "stages": [
                 {"kind": "prefilter.hybrid.v1", "top_k": 200},
-                {"kind": "temporal.v1", "sensitivity": "recent", "half_life": f"{recency_decay_days}d"},
+                {"kind": "temporal.v1", "sensitivity": "recent", "half_life": f"{recency_decay_days:.12f}d"},
                 {
                     "kind": "ranker.v1",
                     "weights": {"relevance": 1 - recency_weight, "freshness": recency_weight},

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from memrank.errors import UsageError
+from memrank.plain import plain_text
 from memrank.slate import Limits
 from memrank.text.dates import parse_as_of
 from memrank.types import Query
@@ -23,39 +24,75 @@ def ask(
     observations: Sequence[str] = (),
     constraints: Sequence[str] = (),
 ) -> Query:
-    """The query, or UsageError: empty or oversized text, an unreadable as_of."""
-    if query is None or not query.strip():
+    """The query, or UsageError: empty or oversized text, an unreadable as_of, filters that are no values.
+
+    Lone surrogates become U+FFFD, everywhere: what is asked is written out again.
+    """
+    if query is None or (isinstance(query, str) and not query.strip()):
         raise UsageError("the query is empty", hint="say what to look for")
-    if len(query) > MAX_QUERY_CHARS:
-        raise UsageError(f"the query has {len(query):,} characters; at most {MAX_QUERY_CHARS:,} are read")
+    asked = _text("query", query)
+    if len(asked) > MAX_QUERY_CHARS:
+        raise UsageError(f"the query has {len(asked):,} characters; at most {MAX_QUERY_CHARS:,} are read")
     return Query(
-        text=query.encode("utf-8", "replace").decode("utf-8"),
+        text=asked,
         as_of=moment(as_of),
-        id=query_id,
-        namespace=namespace,
-        filters={name: (given,) if isinstance(given, str) else tuple(given) for name, given in (filters or {}).items()},
-        domain=domain,
-        phase=phase,
-        observations=tuple(observations),
-        constraints=tuple(constraints),
+        id=_text("query_id", query_id),
+        namespace=None if namespace is None else _text("namespace", namespace),
+        filters=_filters({} if filters is None else filters),
+        domain=None if domain is None else _text("domain", domain),
+        phase=None if phase is None else _text("phase", phase),
+        observations=_texts("observations", observations),
+        constraints=_texts("constraints", constraints),
     )
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"{name} is a {type(value).__name__}; it must be a text")
+    return plain_text(value)
+
+
+def _texts(name: str, values: object) -> tuple[str, ...]:
+    if not isinstance(values, (list, tuple)):
+        raise UsageError(f"{name} is a {type(values).__name__}; it must be a list of texts")
+    return tuple(_text(name, value) for value in values)
+
+
+def _filters(given: object) -> dict[str, tuple[str, ...]]:
+    """Field to the values it may have; numbers and booleans are compared as they are written."""
+    if not isinstance(given, Mapping):
+        raise UsageError(f"filters is a {type(given).__name__}; it must map a field to its value or values")
+    found = {}
+    for name, value in given.items():
+        values = value if isinstance(value, (list, tuple)) else (value,)
+        if not all(isinstance(one, (str, int, float)) for one in values):
+            raise UsageError(f"the filter {name!r:.80} is neither a text, a number, true or false, nor a list of these")
+        found[_text("a filter", name)] = tuple(plain_text(_written(one)) for one in values)
+    return found
+
+
+def _written(value: str | float) -> str:
+    """As `Tenant.matching` writes the values that it compares."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def limits(*, top_k: int | None = None, max_tokens: int | None = None, rank_only: bool = False) -> Limits:
     """The limits of one read, or UsageError for one below 1."""
     for name, value in (("top_k", top_k), ("max_tokens", max_tokens)):
-        if value is not None and value < 1:
-            raise UsageError(f"{name} is {value}; it must be at least 1")
+        if value is not None and (not isinstance(value, int) or value < 1):
+            raise UsageError(f"{name} is {value!r:.40}; it must be a whole number from 1 on")
     return Limits(top_k=top_k, max_tokens=max_tokens, rank_only=rank_only)
 
 
-def moment(as_of: str | datetime | None) -> datetime:
+def moment(as_of: str | float | datetime | None) -> datetime:
     """What "now" means for a read, aware UTC: as given (without a zone: UTC), else the clock."""
     if as_of is None:
         return datetime.now(UTC)
-    if isinstance(as_of, datetime):
-        return as_of.replace(tzinfo=UTC) if as_of.tzinfo is None else as_of.astimezone(UTC)
     try:
+        if isinstance(as_of, datetime):
+            return as_of.replace(tzinfo=UTC) if as_of.tzinfo is None else as_of.astimezone(UTC)
         return parse_as_of(as_of)
+    except OverflowError:
+        raise UsageError("as_of lies outside the years 1 to 9999") from None
     except ValueError as fault:
         raise UsageError(f"as_of: {fault}", hint="ISO 8601, such as 2026-03-20T09:00:00Z") from None

@@ -1,7 +1,9 @@
 """From the last slate of a read to its result: ranks, flags, counts and reasons, with nothing computed anew."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,10 +15,19 @@ from memrank.score.review import review_reasons
 from memrank.slate import ACTIONS, REASONS, Column, Slate
 from memrank.spec import RankerSpec, Spec, TemporalSpec
 from memrank.tenant import Rows, count_tokens
-from memrank.types import Moment, Sensitivity
+from memrank.types import Floats, Memory, Moment, Sensitivity
+
+Name = TypeVar("Name")
 
 HIGH, MEDIUM = 0.7, 0.4
 """Edges of the score distribution."""
+
+PARTS = {
+    "relevance": Column.RELEVANCE,
+    "freshness": Column.FRESHNESS,
+    "importance": Column.IMPORTANCE,
+    "authority": Column.AUTHORITY,
+}
 
 KERNEL_NAMES = {
     Sensitivity.REAL_TIME: "real-time-cutoff",
@@ -30,10 +41,11 @@ def assemble(slate: Slate, spec: Spec, *, read_id: str, spec_sha256: str, store_
     reason = slate[Column.REASON].astype(np.int64)
     returned = slate.ranked(slate[Column.SCORE], reason)
     left_out = np.flatnonzero(reason != 0)
-    left_out = left_out[order(slate[Column.RAW_SCORE][left_out], -slate.tenant.id_order[slate.rows[left_out]].astype(float))]
+    ids = slate.tenant.id_order[slate.rows[left_out]].astype(np.float64)
+    left_out = left_out[order(slate[Column.RAW_SCORE][left_out], -ids)]
     view = _View(slate, spec)
-    results = tuple(view.item(int(k), rank) for rank, k in enumerate(returned, start=1))
-    excluded = tuple(view.item(int(k), None) for k in left_out)
+    results = tuple(view.item(k, rank) for rank, k in enumerate(returned.tolist(), start=1))
+    excluded = tuple(view.item(k, None) for k in left_out.tolist())
     raw = slate[Column.RAW_SCORE]
     reasons = _review(slate, spec, returned)
     counts = {
@@ -95,7 +107,7 @@ def _review(slate: Slate, spec: Spec, returned: Rows) -> tuple[str, ...]:
 
 
 class _View:
-    """Reads candidates off a slate."""
+    """Reads candidates off a slate: column by column, since every candidate becomes an item."""
 
     def __init__(self, slate: Slate, spec: Spec) -> None:
         self.slate = slate
@@ -108,44 +120,51 @@ class _View:
         self.clock = temporal.clock
         self.kernel = KERNEL_NAMES.get(slate.time.sensitivity, temporal.kernel)
         # Plain lists: reading one float at a time from an array costs more than the whole conversion.
-        self.values = {name: column.tolist() for name, column in slate.columns.items()}
+        values = {name: column.tolist() for name, column in slate.columns.items()}
+        self.score, self.raw_score, self.age = values[Column.SCORE], values[Column.RAW_SCORE], values[Column.AGE]
+        self.dated = (slate[Column.DATED] > 0).tolist()
+        rows = zip(*(values[column] for column in PARTS.values()), strict=True)
+        self.parts = [dict(zip(PARTS, row, strict=True)) for row in rows]
+        self.stale = (slate[Column.STALE_FLAG] > 0).tolist()
+        self.reasons = _named(slate[Column.REASON], (None, *REASONS[1:]))
+        unpruned = [None] * len(slate)
+        self.decay = values[Column.DECAY] if self.pruned else unpruned
+        self.planned = _named(slate[Column.PLANNED], ACTIONS) if self.pruned else unpruned
+        self.action = _named(slate[Column.ACTION], ACTIONS) if self.pruned else unpruned
+        self.tokens = slate.tenant.tokens[slate.rows].astype(np.int64).tolist()
+        self.flags = _flags(slate)
+        self.adjustments = _adjustments(slate)
+        self.memories = [slate.tenant.memories[row] for row in slate.rows.tolist()]
 
     def item(self, k: int, rank: int | None) -> Item:
         """Candidate k."""
-        slate, values = self.slate, self.values
-        memory = slate.memory(k)
-        dated = values[Column.DATED][k] > 0
+        slate = self.slate
+        memory = self.memories[k]
         summary = slate.summaries.get(k)
-        return Item(
+        return _item(
             memory=memory,
             id=memory.id,
             rank=rank,
-            score=values[Column.SCORE][k] if rank is not None else 0.0,
-            raw_score=values[Column.RAW_SCORE][k],
-            scores={
-                "relevance": values[Column.RELEVANCE][k],
-                "freshness": values[Column.FRESHNESS][k],
-                "importance": values[Column.IMPORTANCE][k],
-                "authority": values[Column.AUTHORITY][k],
-            },
+            score=self.score[k] if rank is not None else 0.0,
+            raw_score=self.raw_score[k],
+            scores=self.parts[k],
             weights=self.weights,
-            adjustments=self._adjustments(k),
-            flags=self._flags(k),
-            stale_flag=values[Column.STALE_FLAG][k] > 0,
-            reason=REASONS[int(values[Column.REASON][k])] or None,
-            decay=values[Column.DECAY][k] if self.pruned else None,
-            planned=ACTIONS[int(values[Column.PLANNED][k])] if self.pruned else None,
-            action=ACTIONS[int(values[Column.ACTION][k])] if self.pruned else None,
-            tokens=int(slate.tenant.tokens[slate.rows[k]]) if summary is None else count_tokens(summary),
+            adjustments=self.adjustments.get(k, ()),
+            flags=self.flags.get(k, ()),
+            stale_flag=self.stale[k],
+            reason=self.reasons[k],
+            decay=self.decay[k],
+            planned=self.planned[k],
+            action=self.action[k],
+            tokens=self.tokens[k] if summary is None else count_tokens(summary),
             summary=summary,
-            date_used=self._date(k),
-            age_seconds=values[Column.AGE][k] if dated else None,
+            date_used=self._date(memory),
+            age_seconds=self.age[k] if self.dated[k] else None,
             kernel=self.kernel,
-            why=lambda: justify(slate, k),
+            why=partial(justify, slate, k),
         )
 
-    def _date(self, k: int) -> Moment | None:
-        memory = self.slate.memory(k)
+    def _date(self, memory: Memory) -> Moment | None:
         if self.clock == "event":
             return memory.event_date or memory.created_at
         made = memory.created_at or memory.event_date
@@ -154,28 +173,53 @@ class _View:
             return used
         return made
 
-    def _adjustments(self, k: int) -> tuple[Adjustment, ...]:
-        factor = self.values[Column.FACTOR][k]
-        if factor == 1.0:
-            return ()
-        by = int(self.values[Column.SUPERSEDED_BY][k])
-        return (Adjustment(code="superseded", factor=factor, by=self.slate.memory(by).id),)
 
-    def _flags(self, k: int) -> tuple[str, ...]:
-        values, slate = self.values, self.slate
-        flags = [
-            name
-            for name, applies in (
-                ("no_date", values[Column.DATED][k] == 0),
-                ("future_date", values[Column.FUTURE_DATE][k] > 0),
-                ("expired", values[Column.EXPIRED][k] > 0),
-                ("invalid_then", values[Column.INVALID_THEN][k] > 0),
-                ("stale", REASONS[int(values[Column.REASON][k])] == "stale" and values[Column.STALE_FLAG][k] > 0),
-                ("superseded", values[Column.SUPERSEDED_BY][k] >= 0),
-                ("inherited_relevance", values[Column.INHERITS][k] >= 0),
-                ("pinned", bool(slate.tenant.pinned[slate.rows[k]])),
-                ("protected", bool(slate.protected[k])),
-            )
-            if applies
-        ]
-        return tuple(flags)
+def _item(**fields: object) -> Item:
+    """`Item(**fields)`, without a frozen dataclass's constructor: its call for each field is a tenth of a read."""
+    item = object.__new__(Item)
+    vars(item).update(fields)
+    return item
+
+
+def _named(column: Floats, names: Sequence[Name]) -> list[Name]:
+    """What each number of a column stands for."""
+    return [names[int(number)] for number in column.tolist()]
+
+
+def _adjustments(slate: Slate) -> dict[int, tuple[Adjustment, ...]]:
+    """Candidate to what changed its score, for those that have any."""
+    demoted = np.flatnonzero(slate[Column.FACTOR] != 1.0).tolist()
+    found: dict[int, tuple[Adjustment, ...]] = {k: (_superseded(slate, k),) for k in demoted}
+    for k in np.flatnonzero(_spared(slate)).tolist():  # it stays because it is protected, and counts for nothing
+        code = REASONS[int(_spared(slate)[k])]
+        found[k] = (*found.get(k, ()), Adjustment(code=code, factor=0.0, by=None))
+    return found
+
+
+def _spared(slate: Slate) -> Floats:
+    return slate.columns.get(Column.SPARED, np.zeros(len(slate)))
+
+
+def _superseded(slate: Slate, k: int) -> Adjustment:
+    by = slate.memory(int(slate[Column.SUPERSEDED_BY][k])).id
+    return Adjustment(code="superseded", factor=float(slate[Column.FACTOR][k]), by=by)
+
+
+def _flags(slate: Slate) -> dict[int, tuple[str, ...]]:
+    """Candidate to its flags, for those that have any."""
+    found: dict[int, tuple[str, ...]] = {}
+    stale = (slate[Column.REASON] == REASONS.index("stale")) | (_spared(slate) == REASONS.index("stale"))
+    for name, applies in (
+        ("no_date", slate[Column.DATED] == 0),
+        ("future_date", slate[Column.FUTURE_DATE] > 0),
+        ("expired", slate[Column.EXPIRED] > 0),
+        ("invalid_then", slate[Column.INVALID_THEN] > 0),
+        ("stale", stale & (slate[Column.STALE_FLAG] > 0)),
+        ("superseded", slate[Column.SUPERSEDED_BY] >= 0),
+        ("inherited_relevance", slate[Column.INHERITS] >= 0),
+        ("pinned", slate.tenant.pinned[slate.rows]),
+        ("protected", slate.protected),
+    ):
+        for k in np.flatnonzero(applies).tolist():
+            found[k] = (*found.get(k, ()), name)
+    return found

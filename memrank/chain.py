@@ -6,22 +6,26 @@ from dataclasses import dataclass
 from memrank.slate import Column as C
 from memrank.spec import StageSpec
 
+JUDGED = frozenset(
+    {C.BM25_Z, C.DENSE, C.DENSE_Z, C.DENSE_COMMON, C.BEFORE, C.AFTER, C.BEFORE_LAST}
+    | {C.OVERLAP, C.SOFT, C.NUMBERS, C.OTHER_NUMBERS, C.YEARS}
+)
+"""What relevance is judged from."""
+
 PROVIDES: dict[str, frozenset[C]] = {
-    "prefilter.hybrid.v1": frozenset({C.BM25, C.BM25_Z, C.DENSE, C.DENSE_Z, C.NEIGHBOUR, C.OVERLAP, C.FUSED}),
-    "temporal.v1": frozenset({C.AGE, C.DATED, C.FRESHNESS, C.FUTURE_DATE, C.EXPIRED, C.INVALID_THEN}),
+    "prefilter.hybrid.v1": JUDGED | {C.BM25, C.FUSED},
+    "temporal.v1": frozenset({C.AGE, C.WHEN, C.DATED, C.FRESHNESS, C.FUTURE_DATE, C.EXPIRED, C.INVALID_THEN}),
     "ranker.v1": frozenset(
         {C.RELEVANCE, C.IMPORTANCE, C.AUTHORITY, C.RAW_SCORE, C.FACTOR, C.SCORE}
         | {C.SUPERSEDED_BY, C.INHERITS, C.STALE_FLAG, C.REASON}
     ),
-    "pruner.v1": frozenset({C.DECAY, C.PLANNED, C.ACTION}),
+    "pruner.v1": frozenset({C.DECAY, C.PLANNED, C.ACTION, C.SPARED}),
 }
 
 REQUIRES: dict[str, frozenset[C]] = {
     "prefilter.hybrid.v1": frozenset(),
     "temporal.v1": frozenset({C.FUSED}),
-    "ranker.v1": frozenset(
-        {C.BM25_Z, C.DENSE_Z, C.NEIGHBOUR, C.OVERLAP, C.DENSE, C.AGE, C.DATED, C.FRESHNESS, C.EXPIRED, C.INVALID_THEN}
-    ),
+    "ranker.v1": JUDGED | {C.AGE, C.WHEN, C.DATED, C.FRESHNESS, C.EXPIRED, C.INVALID_THEN},
     "pruner.v1": frozenset({C.SCORE, C.REASON, C.SUPERSEDED_BY, C.EXPIRED, C.INVALID_THEN}),
 }
 

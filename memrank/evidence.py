@@ -28,7 +28,7 @@ def justify(slate: Slate, k: int) -> str:
     parts = [f"shares {_listed(shared)} with the query" if shared else "shares no word with the query"]
     if slate.tenant.vectors is not None:
         parts.append(f"sentence similarity {slate[Column.DENSE][k]:.2f}")
-    if slate[Column.NEIGHBOUR][k] >= 1.0:
+    if slate[Column.BEFORE][k] + slate[Column.AFTER][k] >= 1.0:
         parts.append("stands beside turns that match")
     inherits = int(slate.columns[Column.INHERITS][k]) if Column.INHERITS in slate.columns else -1
     if inherits >= 0:

@@ -32,6 +32,9 @@ def write_atomic(path: str | os.PathLike[str], data: str | bytes | Iterable[str]
     file is kept; a symbolic link keeps pointing, its target is replaced. Raises DataError if it cannot be written.
     """
     target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        what = "a folder" if target.is_dir() else "no plain file"
+        raise DataError(f"{os.fspath(path)}: cannot be written: this is {what}")
     scratch = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
     try:
         _write_synced(scratch, data)

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from memrank.errors import UsageError
 from memrank.tenant import Indexed, TermIds, Vectors, scored_text
 from memrank.text.tokens import Language, Tokenizer
 from memrank.types import Memory
@@ -21,6 +22,9 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Shape (n, d), float32; rows do not depend on each other."""
+
+    def embed_words(self, words: Sequence[str]) -> Vectors:
+        """Shape (n, k), float32: short vectors for comparing word with word."""
 
 
 def make_embedder(name: Literal["wordllama", "none"]) -> Embedder | None:
@@ -44,12 +48,14 @@ class Analyzer:
     """Reads text for the index, and remembers what it read: one for each (language, embedder), safe to share by threads."""
 
     CAPACITY = 20_000
+    WORDS = 200_000
 
     def __init__(self, language: Language = "english", embedder: Literal["wordllama", "none"] = "wordllama") -> None:
         self.language = language
         self.embedder_name = embedder
         self._tokenizer = Tokenizer(language)
         self._kept: OrderedDict[str, Analysed] = OrderedDict()
+        self._words: dict[str, Vectors] = {}
         self._lock = threading.Lock()
 
     def __deepcopy__(self, memo: object) -> "Analyzer":
@@ -69,6 +75,20 @@ class Analyzer:
         """The unit vector of one text, shape (d,), or None without an embedder."""
         embedder = make_embedder(self.embedder_name)
         return None if embedder is None else embedder.embed([text])[0]
+
+    def word_vectors(self, terms: Sequence[str]) -> Vectors:
+        """Short unit vectors of single terms, shape (n, d). Raises UsageError without an embedder."""
+        embedder = make_embedder(self.embedder_name)
+        if embedder is None:
+            raise UsageError("this index has no embedder, and so no word vectors")
+        with self._lock:
+            missing = [term for term in dict.fromkeys(terms) if term not in self._words]
+            if len(self._words) + len(missing) > self.WORDS:
+                self._words.clear()
+                missing = list(dict.fromkeys(terms))
+            if missing:
+                self._words.update(zip(missing, embedder.embed_words(missing), strict=True))
+            return np.stack([self._words[term] for term in terms])
 
     def analyse(self, texts: Sequence[str], *, remember: bool = False) -> list[Analysed]:
         """Terms and vector of each text; those that are to be remembered are kept for the next call (CAPACITY newest)."""

@@ -4,12 +4,13 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import dspy
 import numpy as np
-from dspy.dsp.utils.settings import thread_local_overrides
+from dspy.dsp.utils.settings import main_thread_config, thread_local_overrides
 
 from memrank.asking import ask, limits
 from memrank.assemble import assemble, with_latency
@@ -136,7 +137,12 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
             constraints=constraints,
         )
         limited = limits(top_k=top_k, max_tokens=max_tokens, rank_only=rank_only)
-        result = self._read(asked, self._snapshot(asked, memories), limited)
+        snapshot = self._snapshot(asked, memories)
+        if asked.text != query:
+            detail = "lone surrogates of the query became U+FFFD"
+            repaired = Note(level="repair", stage="query", code="surrogate_replaced", detail=detail)
+            snapshot = replace(snapshot, notes=(*snapshot.notes, repaired))
+        result = self._read(asked, snapshot, limited)
         return Ranking(with_latency(result, (time.perf_counter() - started) * 1e3), self.spec)
 
     def candidates(self, query: str, *, as_of: str | datetime | None = None, namespace: str | None = None) -> Slate:
@@ -148,7 +154,8 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
 
     async def aforward(self, query: str | None = None, **arguments: Any) -> Ranking:
         """As `forward`, in a worker thread."""
-        return await asyncio.to_thread(self.forward, query, **arguments)
+        # By the class: dspy warns of every `module.forward` that it does not call itself.
+        return await asyncio.to_thread(type(self).forward, self, query, **arguments)
 
     def _snapshot(self, query: Query, memories: Sequence[Mapping[str, object]] | None) -> Snapshot:
         tolerance = next(s.params.future_tolerance for s in self._stages() if isinstance(s, Prefilter))
@@ -166,8 +173,12 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         slate = _open(query, snapshot, limited, protected)
         for stage in stages:
             slate = stage(slate)
-        identity = [self.spec_sha256, snapshot.version, query.text, query.as_of.isoformat(), snapshot.tenant.namespace]
-        read_id = sha256_hex(canonical_json([*identity, query.filters, limited.top_k, limited.max_tokens, limited.rank_only]))
+        identity = [
+            *(self.spec_sha256, snapshot.version, query.text, query.as_of.isoformat(), snapshot.tenant.namespace),
+            *(query.filters, query.domain, query.phase, query.observations, query.constraints),
+            *(limited.top_k, limited.max_tokens, limited.rank_only),
+        ]
+        read_id = sha256_hex(canonical_json(identity))
         return assemble(
             slate, self.spec, read_id=read_id[:32], spec_sha256=self.spec_sha256, store_version=snapshot.version
         )
@@ -178,7 +189,9 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
 
 def _quiet() -> AbstractContextManager[object]:
     """Keeps dspy's process-wide trace and history from growing, unless a caller (an optimizer) collects a trace."""
-    if "trace" in thread_local_overrides.get():
+    trace = thread_local_overrides.get().get("trace")
+    # Every context of dspy carries a trace: the process-wide one, unless somebody set out to collect another.
+    if trace is not None and trace is not main_thread_config.get("trace"):
         return nullcontext()
     return dspy.context(trace=None, disable_history=True)  # type: ignore[no-any-return]
 

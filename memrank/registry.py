@@ -43,8 +43,10 @@ def open_store(kind: str, path: Path, analyzer: Analyzer, *, importance_scale: s
 
 
 def store_kind(path: Path) -> Literal["jsonl.v1", "sqlite.v1"]:
-    """The kind of store that a file named on the command line is, by its first bytes; reading it reports what is wrong."""
+    """The kind of store that a file is, by its first bytes. Whoever reads it reports what is wrong with it."""
     try:
+        if not path.is_file():  # the bytes of a pipe can be read once only
+            return "jsonl.v1"
         with path.open("rb") as file:
             return "sqlite.v1" if file.read(len(SQLITE_HEADER)) == SQLITE_HEADER else "jsonl.v1"
     except OSError:

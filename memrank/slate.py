@@ -23,17 +23,32 @@ class Column(StrEnum):
     DENSE_Z = "dense_z"
     OVERLAP = "overlap"
     """Share of the query's terms found in the memory, weighted by idf, 0 to 1."""
-    NEIGHBOUR = "neighbour"
-    """Sum of the fused, standardised scores of the turn before and the turn after; 0 without neighbours."""
+    DENSE_COMMON = "dense_common"
+    """Mean cosine over the visible memories, the same for all: how much they all sound like the query."""
+    BEFORE = "before"
+    """Fused score of the numbered turn before it in its sitting, standardised; 0 without one."""
+    AFTER = "after"
+    BEFORE_LAST = "before_last"
+    """The same, of the turn two before it."""
     FUSED = "fused"
     """The score by which the pool was chosen."""
     AGE = "age"
     """Seconds since the effective time, from 0; 0 where `dated` is 0."""
+    WHEN = "when"
+    """Effective time in seconds since 1970, the end of a coarse one; 0 where `dated` is 0."""
     DATED = "dated"
     FRESHNESS = "freshness"
     FUTURE_DATE = "future_date"
     EXPIRED = "expired"
     INVALID_THEN = "invalid_then"
+    SOFT = "soft"
+    """Share of the query's words that the memory holds or comes near to, weighted by idf, 0 to 1."""
+    NUMBERS = "numbers"
+    """Share of the query's numbers that the memory holds, 0 to 1; 0 for a query without numbers."""
+    OTHER_NUMBERS = "other_numbers"
+    """1 where the query has numbers and the memory has only others."""
+    YEARS = "years"
+    """1 where a year of the memory lies within the years of the query, 0.5 where its years span them."""
     RELEVANCE = "relevance"
     IMPORTANCE = "importance"
     AUTHORITY = "authority"
@@ -48,6 +63,8 @@ class Column(StrEnum):
     STALE_FLAG = "stale_flag"
     REASON = "reason"
     """Index into REASONS: why it is excluded; 0 for what is not."""
+    SPARED = "spared"
+    """Index into REASONS: why it would be excluded if it were not protected; 0 for what would not."""
     DECAY = "decay"
     """0 essential to 1 worthless."""
     PLANNED = "planned"
@@ -107,9 +124,9 @@ class Slate:
     def ranked(self, score: Floats, reason: NDArray[np.generic]) -> Rows:
         """Candidates whose reason is 0, best score first; ties by newer effective time, then by id."""
         kept = np.flatnonzero(reason == 0)
-        age = np.where(self[Column.DATED] > 0, self[Column.AGE], np.inf)
+        when = np.where(self[Column.DATED] > 0, self[Column.WHEN], -np.inf)
         ids = self.tenant.id_order[self.rows].astype(np.float64)
-        return kept[order(score[kept], -age[kept], -ids[kept])]
+        return kept[order(score[kept], when[kept], -ids[kept])]
 
     def narrow(self, rows: Rows, query_terms: Mapping[str, float]) -> "Slate":
         """A new slate of some of its rows (rising), before any column was added."""

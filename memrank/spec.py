@@ -4,7 +4,6 @@ Every field has a description: `memrank schema` and the spec reference in the RE
 Durations are held in seconds and written with a unit (`14d`).
 """
 
-from datetime import date
 from typing import Annotated, Literal, Self
 
 from pydantic import (
@@ -13,61 +12,13 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
-    WithJsonSchema,
     field_validator,
     model_validator,
 )
 
-from memrank.text.dates import format_duration, parse_as_of, parse_duration
+from memrank.specvalues import Count, Duration, FormatVersion, Grace, Share, Time
+from memrank.text.dates import format_duration
 from memrank.types import Sensitivity
-
-
-def _duration(value: object) -> float:
-    if isinstance(value, str):
-        return parse_duration(value)
-    raise ValueError("this is no duration; allowed: a number with a unit, such as 90s, 5m, 24h, 7d or 2w")
-
-
-def _grace(value: object) -> float:
-    return 0.0 if value == "0s" else _duration(value)
-
-
-def format_grace(seconds: float) -> str:
-    """A duration as it is written; unlike `format_duration`, of 0 seconds too."""
-    return "0s" if seconds == 0 else format_duration(seconds)
-
-
-def _moment(value: object) -> str:
-    text = value.isoformat() if isinstance(value, date) else value
-    if isinstance(text, str):
-        parse_as_of(text)
-        return text
-    raise ValueError("this is no time; allowed: ISO 8601, such as 2026-03-20T09:00:00Z")
-
-
-def _version(value: object) -> object:
-    if type(value) is int:  # Python holds true and 1.0 equal to 1
-        return value
-    raise ValueError("this is no version of the spec format; allowed: 1")
-
-
-_DURATION_SCHEMA = WithJsonSchema(
-    {
-        "type": "string",
-        "pattern": r"^[0-9]{1,30}(\.[0-9]{1,30})? ?(s|m|h|d|w|mo|y)$",
-        "examples": ["90s", "24h", "14d", "2w"],
-    }
-)
-Duration = Annotated[
-    float, BeforeValidator(_duration), PlainSerializer(format_duration, return_type=str), _DURATION_SCHEMA
-]
-Grace = Annotated[float, BeforeValidator(_grace), PlainSerializer(format_grace, return_type=str), _DURATION_SCHEMA]
-"""A duration that may be `0s`."""
-Time = Annotated[
-    str, BeforeValidator(_moment), WithJsonSchema({"type": "string", "examples": ["2026-03-20T09:00:00Z"]})
-]
-Share = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
 SUM_TOLERANCE = 1e-6
 NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,63}$"
@@ -218,9 +169,13 @@ class Weights(_Section):
     """What the composite is made of; the weights sum to 1."""
 
     relevance: Share = 0.0
+    """Weight of how much the memory helps to answer the query."""
     freshness: Share = 0.0
+    """Weight of how fresh it is."""
     importance: Share = 0.0
+    """Weight of how important it is by now."""
     authority: Share = 0.0
+    """Weight of how trustworthy its source is."""
 
     @model_validator(mode="after")
     def _sum_to_one(self) -> Self:
@@ -234,8 +189,11 @@ class Alphas(_Section):
     """Bounded boosts on relevance, each in [0, 1]: a part at 0.5 changes nothing."""
 
     freshness: Share = 0.0
+    """How strongly freshness moves relevance."""
     importance: Share = 0.0
+    """How strongly importance moves relevance."""
     authority: Share = 0.0
+    """How strongly the authority of the source moves relevance."""
 
 
 class ImportanceSpec(_Section):
@@ -373,7 +331,7 @@ StageSpec = Annotated[PrefilterSpec | TemporalSpec | RankerSpec | PrunerSpec, Fi
 class Spec(_Section):
     """One pipeline: where memories come from, the stages that rank them, and when a person must look."""
 
-    memrank: Annotated[Literal[1], BeforeValidator(_version)]
+    memrank: FormatVersion
     """Version of the spec format."""
     name: str = Field(pattern=NAME_PATTERN)
     """Short name: lower-case letters, digits, - and _."""

@@ -15,9 +15,10 @@ from pydantic import ValidationError
 from memrank.errors import SpecError
 from memrank.fileio import canonical_json, sha256_hex
 from memrank.nodes import Fault, Node, Place, find, plain
-from memrank.spec import Spec, format_grace
+from memrank.spec import Spec
 from memrank.specdocs import descriptions
 from memrank.specfaults import MAX_FAULTS, secret_faults, validation_faults
+from memrank.specvalues import format_grace
 from memrank.yamltext import place_in, read_yaml, write_yaml
 
 MAX_BYTES = 262_144

@@ -3,7 +3,7 @@
 Arrays have shape (n,); times are seconds since 1970 in float64, NaN where there is none.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +21,9 @@ FILTERS = frozenset({"agent_id", "session_id", "task_type", "tags", "memory_type
 """Fields that a query may filter by, besides `metadata.KEY`."""
 
 BYTES_PER_TOKEN = 4
+
+MAX_DISTINCT = 256
+"""Distinct terms of a memory that are compared word by word with a query."""
 
 
 def count_tokens(text: str) -> int:
@@ -78,6 +81,28 @@ def _ends(moments: Iterable[Moment | None]) -> Floats:
     return np.array([np.nan if m is None else m.end.timestamp() for m in moments], dtype=np.float64)
 
 
+class WordTable:
+    """Short vectors of a tenant's terms, read when they are first needed. Safe to share: what is filled in never changes."""
+
+    def __init__(self, terms: tuple[str, ...]) -> None:
+        self._terms = terms
+        self._vectors: Vectors | None = None
+        self._known = np.zeros(len(terms), dtype=np.bool_)
+
+    def vectors(self, ids: TermIds, read: Callable[[Sequence[str]], Vectors]) -> Vectors:
+        """Vectors of the terms with these distinct ids, shape (k, d); `read` gives those of terms that are new."""
+        missing = ids[~self._known[ids]]
+        if len(missing):
+            new = read([self._terms[i] for i in missing.tolist()])
+            if self._vectors is None:
+                self._vectors = np.zeros((len(self._terms), new.shape[1]), dtype=np.float32)
+            self._vectors[missing] = new
+            self._known[missing] = True
+        if self._vectors is None:
+            return np.zeros((len(ids), 0), dtype=np.float32)
+        return self._vectors[ids]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant:
     """One namespace of a store, ready to be searched."""
@@ -102,6 +127,17 @@ class Tenant:
     """Whether `source_kind` is primary."""
     turn: Bools
     """Whether the memory is a turn of a conversation: it has a role or a turn number."""
+    numbered: Bools
+    """Whether it has a turn number, so that its neighbours are certain."""
+    distinct: TermIds
+    """The distinct terms of every memory, one after the other, at most MAX_DISTINCT of each."""
+    distinct_start: Rows
+    """(n + 1,): memory i's distinct terms are `distinct[distinct_start[i]:distinct_start[i + 1]]`."""
+    numeric: Bools
+    """(v,): whether a term of the vocabulary begins with a digit."""
+    year: Rows
+    """(v,): the year that a term names, 0 for other terms."""
+    words: "WordTable"
     successor: Rows
     """Row of the memory that explicitly supersedes it; -1 where there is none here."""
     previous: Rows
@@ -126,6 +162,7 @@ class Tenant:
         previous, following = _neighbours(memories)
         order = np.empty(len(memories), dtype=np.int64)
         order[sorted(range(len(memories)), key=lambda i: memories[i].id)] = np.arange(len(memories))
+        distinct = [np.array(list(dict.fromkeys(item.terms.tolist()))[:MAX_DISTINCT], dtype=np.int32) for item in indexed]
         vectors = None
         if indexed and all(item.vector is not None for item in indexed):
             vectors = np.stack([item.vector for item in indexed if item.vector is not None], dtype=np.float32)
@@ -144,6 +181,12 @@ class Tenant:
             pinned=np.array([m.pinned for m in memories], dtype=np.bool_),
             primary=np.array([m.source_kind == "primary" for m in memories], dtype=np.bool_),
             turn=np.array([m.role is not None or m.turn is not None for m in memories], dtype=np.bool_),
+            numbered=np.array([m.turn is not None for m in memories], dtype=np.bool_),
+            distinct=np.concatenate(distinct) if distinct else np.empty(0, dtype=np.int32),
+            distinct_start=np.concatenate([[0], np.cumsum([len(ids) for ids in distinct])]).astype(np.int64),
+            numeric=np.array([term[0].isdigit() for term in vocabulary], dtype=np.bool_),
+            year=np.array([year_of(term) for term in vocabulary], dtype=np.int64),
+            words=WordTable(tuple(vocabulary)),
             successor=np.array([_successor(m, row) for m in memories], dtype=np.int64),
             previous=previous,
             following=following,
@@ -172,6 +215,11 @@ class Tenant:
                 if item is not None:
                     found.setdefault(_as_text(item), []).append(i)
         return {value: k for k, value in enumerate(found)}, [np.array(rows, dtype=np.int64) for rows in found.values()]
+
+
+def year_of(term: str) -> int:
+    """The year that a term names (1000 to 2199), 0 for any other term."""
+    return int(term) if len(term) == 4 and term.isascii() and term.isdigit() and "1000" <= term < "2200" else 0
 
 
 def _as_text(value: object) -> str:

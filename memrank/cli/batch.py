@@ -1,143 +1,103 @@
 """Many queries in one run: a line each, in input order; one that fails says so and the rest goes on."""
 
-import json
+import os
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
 
-import click
-
-from memrank.errors import DataError, MemrankError
-from memrank.fileio import write_atomic
-from memrank.pipeline import Pipeline, Ranking
+from memrank.cli.output import Notices, deliver, json_text, tell
+from memrank.cli.progress import progress
+from memrank.cli.queries import Row, opened, question, rows
+from memrank.errors import DataError, MemrankError, ServiceError, StoreError, UsageError
+from memrank.pipeline import Pipeline
 from memrank.render.lines import run_row
-
-STDIN = "-"
-
-
-class Speaker(Protocol):
-    """What a batch needs of the one who speaks to the user."""
-
-    strict: bool
-    quiet: bool
+from memrank.stores.base import check_filters
+from memrank.types import Note, Notes
 
 
-def run_batch(
-    pipeline: Pipeline,
-    queries: str,
-    out: str | None,
-    options: dict[str, Any],
-    *,
-    as_of: str | None,
-    now: str,
-    whole: bool,
-    speak: Speaker,
-) -> None:
-    """Rank for every line of `queries` and write a line for each, to `out` (whole or not at all) or to stdout as they come.
+@dataclass(kw_only=True)
+class Batch:
+    """A run over many queries. Each of `options` that is set counts before what a row says."""
 
-    `as_of` overrides the time of every row, `now` stands in where a row has none. Under --strict the first repair or
-    failure ends the run with a DataError.
-    """
-    rows = _rows(queries, strict=speak.strict)
-    lines = _answers(pipeline, rows, options, as_of=as_of, now=now, whole=whole, speak=speak)
-    if out is not None:
-        write_atomic(Path(out), lines)
-        return
-    for line in lines:
-        sys.stdout.write(line)
-        sys.stdout.flush()
+    pipeline: Pipeline
+    options: dict[str, Any]
+    as_of: datetime | None
+    """The time of every row; None: each row's own."""
+    now: datetime
+    """Stands in where a row has none."""
+    whole: bool
+    """Whether a line holds the whole answer, or ids and scores."""
+    notices: Notices
+    failed: int = 0
+    total: int = 0
+    summary: Notes = field(default_factory=Notes)
+    seen: set[Note] = field(default_factory=set)
 
+    def run(self, queries: str, out: str | None, sources: Iterable[str | os.PathLike[str]]) -> None:
+        """Rank for every line of `queries`; a line for each to `out` (whole or not at all), or to stdout as they come.
 
-def _answers(
-    pipeline: Pipeline,
-    rows: list[dict[str, Any]],
-    options: dict[str, Any],
-    *,
-    as_of: str | None,
-    now: str,
-    whole: bool,
-    speak: Speaker,
-) -> Iterator[str]:
-    from rich.console import Console
-    from rich.progress import track
+        Raises DataError for what no row could do without: the queries, the store, its tenant. Under --strict the first
+        repair or failure ends the run with a DataError.
+        """
+        with opened(queries) as stream:
+            self._prove()
+            # On a terminal the answers themselves show how far it is.
+            hidden = self.notices.quiet or (out is None and sys.stdout.isatty())
+            with progress(stream, hidden=hidden) as done:
+                found = rows(stream, "stdin" if queries == "-" else queries, self._skipped, done)
+                deliver(map(self._line, found), out, sources=sources)
+        self.notices.show(self.summary.as_tuple())
+        if self.failed and not self.notices.quiet:
+            tell(f"{self.failed} of {self.total} queries failed; their rows say why")
 
-    console = Console(stderr=True)
-    hidden = speak.quiet or not console.is_terminal
-    failed, said = 0, set()
-    for row in track(rows, description="ranking", console=console, disable=hidden, transient=True):
+    def _prove(self) -> None:
+        """Fail at once of what every row would fail of."""
+        store, namespace = self.pipeline.store, self.options["namespace"]
+        check_filters(self.options["filters"])
+        if store is None:
+            raise UsageError("no memories: the spec names no store", hint="--store FILE")
+        if namespace is None:
+            store.store_version()
+        else:
+            store.snapshot(namespace, self.now, {}, 0.0)
+
+    def _skipped(self, note: Note) -> None:
+        self.notices.refuse([note])
+        self.summary.extend([note])
+
+    def _line(self, row: Row) -> str:
+        self.total += 1
         try:
-            ranking = pipeline(**_arguments(row, options, as_of=as_of, now=now))
+            self.notices.refuse(row.notes)
+            self.summary.extend(row.notes)
+            answer = self._answer(row)
+        except (StoreError, ServiceError):  # no fault of the query
+            raise
         except MemrankError as fault:
-            if speak.strict:
-                raise DataError(f"query {row['id']!r}: {fault.message}", hint=fault.hint) from None
-            failed += 1
-            yield _line(_failure(row, fault))
-            continue
-        grave = [note for note in ranking.notes if note.level != "info"]
-        for note in grave:
-            if speak.strict:
-                raise DataError(f"--strict: query {row['id']!r}: {note.detail}")
-            if note.detail not in said and not speak.quiet:
-                said.add(note.detail)
-                click.echo(f"{note.level}: {note.detail}", err=True)
-        yield _line(ranking.to_dict() if whole else run_row(ranking.result))
-    if failed and not speak.quiet:
-        click.echo(f"{failed} of {len(rows)} queries failed; their rows say why", err=True)
+            if self.notices.strict:
+                raise DataError(f"query {row.id[:80]!r}: {fault.message}", hint=fault.hint) from None
+            self.failed += 1
+            failure = Note(level="failure", stage="read", code=fault.code, detail=fault.message)
+            self.summary.extend([failure])
+            answer = {"query_id": row.id, "results": [], "notes": [asdict(note) for note in (*row.notes, failure)]}
+        return json_text(answer) + "\n"
 
-
-def _arguments(row: dict[str, Any], options: dict[str, Any], *, as_of: str | None, now: str) -> dict[str, Any]:
-    filters = row.get("filters")
-    if filters is not None and not isinstance(filters, dict):
-        raise DataError("filters is not an object")
-    named = {str(name): value if isinstance(value, list) else [str(value)] for name, value in (filters or {}).items()}
-    group = row.get("group", row.get("namespace"))
-    return {
-        **options,
-        "query": row.get("query") if isinstance(row.get("query"), str) else None,
-        "query_id": row["id"],
-        "as_of": as_of or row.get("query_time") or now,
-        "namespace": options["namespace"] or (None if group is None else str(group)),
-        "filters": {**{name: [str(v) for v in values] for name, values in named.items()}, **options["filters"]},
-    }
-
-
-def _failure(row: dict[str, Any], fault: MemrankError) -> dict[str, object]:
-    note = {"level": "failure", "stage": "read", "code": fault.code, "detail": fault.message, "count": 1}
-    return {"query_id": row["id"], "results": [], "notes": [note]}
-
-
-def _line(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _rows(path: str, *, strict: bool) -> list[dict[str, Any]]:
-    """The rows of a query file, each with a text `id`. A line that is no JSON object is reported and left out."""
-    rows = []
-    for number, line in enumerate(_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            if not isinstance(row, dict):
-                raise ValueError("a line holds one JSON object")
-        except (ValueError, RecursionError) as fault:
-            message = f"{path}:{number}: {fault}"
-            if strict:
-                raise DataError(message) from None
-            click.echo(f"repair: {message}; the line was left out", err=True)
-            continue
-        row["id"] = str(row["id"]) if row.get("id") is not None else f"line-{number}"
-        rows.append(row)
-    return rows
-
-
-def _text(path: str) -> str:
-    try:
-        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
-    except OSError as fault:
-        raise DataError(f"{path}: {fault.strerror or fault}", hint="--queries takes a JSON Lines file, or - for stdin") from None
-    return data.decode("utf-8-sig", "replace")
-
-
-__all__ = ["Ranking", "run_batch"]
+    def _answer(self, row: Row) -> dict[str, Any]:
+        asked = question(row)
+        notes = list(row.notes)
+        if self.as_of is not None:
+            asked["as_of"] = self.as_of
+        elif "as_of" not in asked:
+            asked["as_of"] = self.now
+            detail = f"no query_time: ranked as of {self.now.isoformat().replace('+00:00', 'Z')}"
+            notes.append(Note(level="info", stage="read", code="as_of_clock", detail=detail))
+        given = {name: value for name, value in self.options.items() if value is not None}
+        ranking = self.pipeline(**asked | given | {"filters": asked["filters"] | self.options["filters"]})
+        self.notices.refuse(ranking.notes)
+        # The notes on the store come with every answer, and are said once.
+        self.summary.extend(note for note in ranking.notes if note not in self.seen)
+        self.seen.update(ranking.notes)
+        answer = ranking.to_dict() if self.whole else run_row(ranking.result)
+        return {**answer, "notes": [asdict(note) for note in (*notes, *ranking.notes)]}

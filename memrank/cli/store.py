@@ -1,12 +1,19 @@
 """`memrank store`: keep memories in a durable store, and move them between formats."""
 
-import json
-import sys
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from memrank.errors import DataError
+from memrank.cli.output import FILE, Notices, deliver, json_text
+from memrank.errors import NamespaceError, UsageError
+
+if TYPE_CHECKING:
+    from memrank.types import Memory, Note
 
 
 @click.group()
@@ -15,75 +22,97 @@ def store() -> None:
 
 
 @store.command("import")
-@click.argument("file")
-@click.option("--to", "target", required=True, metavar="STORE", help="The SQLite store; made where it does not exist.")
+@click.argument("file", type=FILE)
+@click.option(
+    "--to", "target", required=True, type=FILE, metavar="STORE", help="The SQLite store; made where it does not exist."
+)
 @click.option("--namespace", metavar="NAME", help="Tenant of the records that name none.")
 @click.option("--importance-scale", type=click.Choice(["0-1", "1-10"]), default="0-1", show_default=True)
 @click.option("--language", type=click.Choice(["english", "none"]), default="english", show_default=True)
 @click.option("--embedder", type=click.Choice(["wordllama", "none"]), default="wordllama", show_default=True)
 @click.option("--strict", is_flag=True, help="A record that needs repair stops the import; nothing is written then.")
 @click.option("--json", "as_json", is_flag=True, help="Counts as one JSON object.")
+@click.option("--quiet", "-q", is_flag=True, help="No notes on stderr.")
 def import_(
     file: str,
     target: str,
     namespace: str | None,
     importance_scale: str,
-    language: str,
-    embedder: str,
+    language: Literal["english", "none"],
+    embedder: Literal["wordllama", "none"],
     strict: bool,
     as_json: bool,
+    quiet: bool,
 ) -> None:
-    """Read FILE (JSONL, JSON, CSV, or an export of another memory system) into STORE, whole or not at all.
+    """Read FILE (JSONL, JSON, CSV, an export of another memory system, or a store) into STORE, whole or not at all.
 
     A memory that is there already (same namespace and id) is replaced. --language and --embedder are chosen once, when
     the store is made, and must be those of the specs that read it.
     """
-    from dataclasses import replace
-
     from memrank.indexing import Analyzer
     from memrank.registry import SCALES
-    from memrank.render.lines import notes_lines
-    from memrank.stores.readers import read_memories
     from memrank.stores.sqlite import SqliteStore
 
-    loaded = read_memories(Path(file), importance_scale=SCALES[importance_scale])
-    grave = [note for note in loaded.notes if note.level != "info"]
-    for line in notes_lines(loaded.notes):
-        click.echo(line, err=True)
-    if strict and grave:
-        raise DataError(f"--strict: {grave[0].detail}; nothing was written")
-    memories = loaded.memories
-    if namespace is not None:
-        memories = tuple(m if m.namespace is not None else replace(m, namespace=namespace) for m in memories)
-    with SqliteStore.create(Path(target), Analyzer(language, embedder)) as kept:  # type: ignore[arg-type]
+    with suppress(OSError):
+        if Path(target).samefile(file):
+            raise UsageError(f"{file}: the store cannot be imported into itself")
+    notices = Notices(strict=strict, quiet=quiet, verbose=True)
+    found, notes = _memories(Path(file), SCALES[importance_scale])
+    memories = [m if namespace is None or m.namespace is not None else replace(m, namespace=namespace) for m in found]
+    notices.show(notes)
+    notices.refuse(notes)
+    with SqliteStore.create(Path(target), Analyzer(language, embedder)) as kept:
+        before = kept.count()
         written = kept.append(memories)
         total = kept.count()
-    if as_json:
-        click.echo(json.dumps({"written": written, "total": total, "notes": len(loaded.notes)}))
-    else:
-        click.echo(f"{target}: {written} memories written, {total} in all")
+    counts = {"written": written, "new": total - before, "total": total, "notes": len(notes)}
+    said = f"{target}: {written} memories written, {total - before} of them new, {total} in all"
+    deliver([f"{json_text(counts) if as_json else said}\n"], None)
 
 
 @store.command("export")
-@click.argument("source", metavar="STORE")
+@click.argument("source", metavar="STORE", type=FILE)
 @click.option("--namespace", metavar="NAME", help="Only this tenant's memories.")
-@click.option("--out", "-o", metavar="FILE", help="Write to this file, whole or not at all; stdout where left out.")
-def export(source: str, namespace: str | None, out: str | None) -> None:
+@click.option(
+    "--out", "-o", type=FILE, metavar="FILE", help="Write to this file, whole or not at all; stdout where left out."
+)
+@click.option("--strict", is_flag=True, help="A record that needs repair stops the export; nothing is written then.")
+@click.option("--quiet", "-q", is_flag=True, help="No notes on stderr.")
+def export(source: str, namespace: str | None, out: str | None, strict: bool, quiet: bool) -> None:
     """Write the memories of STORE (an SQLite store, or any file that can be read) as JSON Lines, nothing lost."""
-    from memrank.fileio import write_atomic
+    from memrank.stores.readers import dump_jsonl
+
+    found, notes = _memories(Path(source), 1.0)
+    notices = Notices(strict=strict, quiet=quiet, verbose=True)
+    notices.show(notes)
+    notices.refuse(notes)
+    deliver(dump_jsonl(found if namespace is None else _of(found, namespace)), out, sources=[source, *_logs(source)])
+
+
+def _memories(path: Path, scale: float) -> tuple[Iterable["Memory"], tuple["Note", ...]]:
+    """The memories of a store or of any file that can be read, and what had to be repaired on the way."""
     from memrank.indexing import Analyzer
     from memrank.registry import store_kind
-    from memrank.stores.readers import dump_jsonl, read_memories
+    from memrank.stores.readers import read_memories
     from memrank.stores.sqlite import SqliteStore
 
-    path = Path(source)
     if store_kind(path) == "sqlite.v1":
-        memories = SqliteStore(path, Analyzer()).export()
-    else:
-        memories = iter(read_memories(path).memories)
-    lines = dump_jsonl(m for m in memories if namespace is None or m.namespace == namespace)
-    if out is not None:
-        write_atomic(Path(out), lines)
-        return
-    for line in lines:
-        sys.stdout.write(line)
+        return SqliteStore(path, Analyzer()).export(), ()
+    loaded = read_memories(path, importance_scale=scale)
+    return loaded.memories, loaded.notes
+
+
+def _of(memories: Iterable["Memory"], namespace: str) -> Iterator["Memory"]:
+    """Those of one tenant. Raises NamespaceError at the end where there were none."""
+    none = True
+    for memory in memories:
+        if memory.namespace == namespace:
+            none = False
+            yield memory
+    if none:
+        raise NamespaceError(f"the store holds no namespace {namespace[:80]!r}", hint="names are matched exactly")
+
+
+def _logs(source: str) -> list[str | os.PathLike[str]]:
+    """SQLite keeps what was written last beside the store."""
+    return [f"{source}-wal", f"{source}-shm"]

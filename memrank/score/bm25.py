@@ -83,5 +83,6 @@ def score(
             seen = visible[docs]
             docs, counts = docs[seen], counts[seen]
         weights[term] = idf(total, len(docs))
-        scores[docs] += query[term] * weights[term] * counts / (counts + norm[docs])
+        frequency = counts.astype(np.float64)  # a product with float32 would be rounded to it
+        scores[docs] += query[term] * weights[term] * frequency / (frequency + norm[docs])
     return scores, weights

@@ -11,7 +11,8 @@ Bools = NDArray[np.bool_]
 
 def standardise(values: Floats, among: Bools | None = None) -> Floats:
     """(value - mean) / standard deviation, the two taken `among` some of the values; 0 everywhere if they are all alike."""
-    sample = values if among is None else values[among]
+    # Sorted, because a sum of floats depends on their order, and the order of candidates must never matter.
+    sample = np.sort(values if among is None else values[among])
     if len(sample) == 0:
         return np.zeros_like(values)
     deviation = float(sample.std())

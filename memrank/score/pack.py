@@ -29,13 +29,17 @@ def fit(
 ) -> tuple[Ints, bool]:
     """Actions that keep the tokens within `max_tokens`, and whether that was possible. Elements stand in rank order.
 
-    What alone exceeds the budget is summarized. While the rest is still too much, the element with the highest decay
-    (the lowest ranked, among equals) becomes a summary if that is enough, and is dropped if not. Protected elements are
-    never touched: where they alone exceed the budget they stay, and the answer is (what is left, False).
+    What alone exceeds the room that the protected elements leave is summarized, or dropped where its summary is too
+    long as well, so that one giant does not push everything else out first. While the rest is still too much, the
+    element with the highest decay (the lowest ranked, among equals) becomes a summary if that is enough, and is dropped
+    if not. Protected elements are never touched: where they alone exceed the budget they stay, and the answer is (what
+    is left, False).
     """
     action = action.copy()
     free = ~protected
-    action[free & (action == KEEP) & (full > max_tokens)] = SUMMARIZE
+    room = max(0.0, max_tokens - float(full[protected & (action == KEEP)].sum()))
+    action[free & (action == KEEP) & (full > room)] = SUMMARIZE
+    action[free & (action == SUMMARIZE) & (summary > room)] = DROP
     cost = np.select([action == KEEP, action == SUMMARIZE], [full, summary], 0.0)
     total = float(cost.sum())
     for k in np.lexsort((-np.arange(len(action)), -decay)):

@@ -1,10 +1,13 @@
-"""The embedded relevance model: a logistic function of a few features of the pair, evaluated in numpy.
+"""The embedded relevance model, evaluated in numpy: a linear order of the candidates, and a logistic level.
 
+`order` = sum of coefficient * feature ranks the candidates of one query. The probability that a candidate helps is
+1 / (1 + exp(-(intercept + a * order + b * ln(rank) + what the whole pool shows))), which never changes that ranking: a
+candidate is judged by how well it matches, by how many match better, and by how well the best one of the pool matches.
 The coefficients are fitted by `benchmarks/fit_relevance.py` and shipped in `memrank/data/relevance.json`.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -15,20 +18,74 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Logistic:
-    """probability = 1 / (1 + exp(-(intercept + sum of coefficient * feature)))."""
+ORDER = (
+    "bm25_z",
+    "dense_z",
+    "dense_shared",
+    "overlap",
+    "soft",
+    "soft_z",
+    "before",
+    "after",
+    "before_last",
+    "numbers",
+    "other_numbers",
+    "years",
+)
+LEVEL = ("order", "log_rank", "top_soft", "top_overlap", "top_dense", "log_pool")
 
-    features: tuple[str, ...]
-    coefficients: tuple[float, ...]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """Coefficients of ORDER and LEVEL, and the intercept of the level."""
+
+    order: Mapping[str, float]
+    level: Mapping[str, float]
     intercept: float
 
     def probability(self, columns: Mapping[str, Floats]) -> Floats:
-        """Shape (n,), in [0, 1], from columns of that shape that hold every feature named."""
-        logit = np.full_like(next(iter(columns.values())), self.intercept)
-        for name, coefficient in zip(self.features, self.coefficients, strict=True):
-            logit = logit + coefficient * columns[name]
-        return sigmoid(logit)
+        """Relevance of each candidate of a pool, shape (n,), in [0, 1], from the columns of the prefilter."""
+        if not len(columns["dense"]):
+            return np.zeros(0)
+        score = combine(order_features(columns), self.order)
+        return sigmoid(self.intercept + combine(level_features(columns, score), self.level))
+
+
+def order_features(columns: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The features of ORDER, each of shape (n,).
+
+    `dense_shared` takes from the sentence vectors what they are worth less where everything sounds like the query.
+    """
+    soft = columns["soft"]
+    spread = float(soft.std())
+    derived = {
+        "dense_shared": columns["dense_z"] * np.clip(columns["dense_common"], 0.0, 0.4),
+        "soft_z": (soft - float(soft.mean())) / spread if spread > 1e-9 else np.zeros_like(soft),
+    }
+    return {name: derived[name] if name in derived else columns[name] for name in ORDER}
+
+
+def level_features(columns: Mapping[str, Floats], order: Floats) -> dict[str, Floats]:
+    """The features of LEVEL, each of shape (n,). Candidates with equal `order` share the best rank among them."""
+    rising = np.sort(order)
+    rank = 1 + len(order) - np.searchsorted(rising, order, side="right")
+    whole = np.ones_like(order)
+    return {
+        "order": order,
+        "log_rank": np.log(rank),
+        "top_soft": whole * columns["soft"].max(),
+        "top_overlap": whole * columns["overlap"].max(),
+        "top_dense": whole * columns["dense"].max(),
+        "log_pool": whole * np.log(len(order)),
+    }
+
+
+def combine(features: Mapping[str, Floats], coefficients: Mapping[str, float]) -> Floats:
+    """Sum of coefficient * feature, in the order of the features."""
+    total = np.zeros_like(next(iter(features.values())))
+    for name, values in features.items():
+        total = total + coefficients.get(name, 0.0) * values
+    return total
 
 
 def sigmoid(logit: Floats) -> Floats:
@@ -37,47 +94,18 @@ def sigmoid(logit: Floats) -> Floats:
     return np.where(logit >= 0, 1.0, small) / (1.0 + small)
 
 
-def features(columns: Mapping[str, Floats]) -> dict[str, Floats]:
-    """The model's features, each of shape (n,), from the prefilter's columns of a pool.
-
-    The first four order the candidates of a query. The last three are the same for all of them: they move the level of
-    the probability, so that it can say that nothing here is relevant.
-    """
-    level = np.ones_like(columns["dense"])
-    return {
-        "bm25_z": columns["bm25_z"],
-        "dense_z": columns["dense_z"],
-        "neighbour": columns["neighbour"],
-        "overlap": columns["overlap"],
-        "top_overlap": level * columns["overlap"].max(initial=0.0),
-        "top_dense": level * columns["dense"].max(initial=0.0),
-        "log_pool": level * np.log1p(len(level)),
-    }
-
-
-def load(text: str) -> Logistic:
-    """A model from its JSON text."""
-    raw = json.loads(text)
-    return Logistic(
-        features=tuple(raw["features"]), coefficients=tuple(raw["coefficients"]), intercept=float(raw["intercept"])
-    )
-
-
 @cache
-def shipped() -> Logistic:
+def shipped() -> Model:
     """The model that comes with the package."""
-    return load(files("memrank.data").joinpath("relevance.json").read_text(encoding="utf-8"))
+    raw = json.loads(files("memrank.data").joinpath("relevance.json").read_text(encoding="utf-8"))
+    return Model(order=raw["order"], level=raw["level"], intercept=float(raw["intercept"]))
 
 
-def dump(model: Logistic, extra: Mapping[str, object]) -> str:
+def dump(model: Model, extra: Mapping[str, object]) -> str:
     """JSON text of a model, with whatever says how it was made."""
-    body: dict[str, object] = {
-        "features": list(model.features),
-        "coefficients": _rounded(model.coefficients),
-        "intercept": round(model.intercept, 6),
+    rounded = {
+        name: {key: round(value, 6) for key, value in part.items()}
+        for name, part in (("order", model.order), ("level", model.level))
     }
-    return json.dumps({**body, **extra}, indent=2, ensure_ascii=False) + "\n"
-
-
-def _rounded(values: Sequence[float]) -> list[float]:
-    return [round(value, 6) for value in values]
+    body = {**rounded, "intercept": round(model.intercept, 6), **extra}
+    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"

@@ -18,17 +18,19 @@ def factors(raw: Floats, successor: Rows) -> Floats:
     `successor` is the candidate that supersedes each one, -1 for none. A chain a -> b -> c comes out in that order, c
     first. Memories that supersede each other in a circle are all only demoted by DEMOTION.
     """
-    factor = np.ones_like(raw)
-    done = successor < 0
-    pending = list(np.flatnonzero(~done))
-    while pending:
-        ready = [i for i in pending if done[successor[i]]]
-        if not ready:
-            factor[pending] = DEMOTION
-            break
-        for i in ready:
-            ceiling = STEP * raw[successor[i]] * factor[successor[i]]
-            factor[i] = DEMOTION if raw[i] <= 0 else min(DEMOTION, ceiling / raw[i])
-        done[ready] = True
-        pending = [i for i in pending if not done[i]]
-    return factor
+    following, plain = successor.tolist(), raw.tolist()
+    replaces: dict[int, list[int]] = {}
+    for old, new in enumerate(following):
+        if new >= 0:
+            replaces.setdefault(new, []).append(old)
+    factor = [1.0 if new < 0 else DEMOTION for new in following]
+    # From the newest of each chain down; what no chain's end leads to stands in a circle or behind one.
+    done = [i for i in replaces if following[i] < 0]
+    while done:
+        new = done.pop()
+        ceiling = STEP * plain[new] * factor[new]
+        for old in replaces.get(new, ()):
+            if plain[old] > 0:
+                factor[old] = min(DEMOTION, ceiling / plain[old])
+            done.append(old)
+    return np.array(factor, dtype=np.float64)

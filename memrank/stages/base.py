@@ -22,7 +22,7 @@ class Stage(dspy.Module):  # type: ignore[misc]
 
     async def aforward(self, slate: Slate) -> Slate:
         """As `forward`; the embedded judges never wait, so there is nothing to await."""
-        return self.forward(slate)
+        return type(self).forward(self, slate)  # by the class: dspy warns of `self.forward`
 
 
 class EmbeddedPredict(dspy.Predict, Generic[Answer]):  # type: ignore[misc]
@@ -55,4 +55,4 @@ class EmbeddedPredict(dspy.Predict, Generic[Answer]):  # type: ignore[misc]
 
     async def aforward(self, *, slate: Slate) -> dspy.Prediction:
         """As `forward`."""
-        return self.forward(slate=slate)
+        return type(self).forward(self, slate=slate)

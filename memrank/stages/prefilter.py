@@ -1,6 +1,7 @@
 """prefilter.hybrid.v1: the pool of candidates, by BM25 and sentence vectors over what the tenant may see."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from memrank.indexing import Analyzer
+from memrank.pairs import word_columns
 from memrank.score import bm25, fuse
 from memrank.slate import Column, Slate
 from memrank.spec import PrefilterSpec
@@ -41,7 +43,8 @@ class _Match:
     bm25_z: Floats
     dense: Floats
     dense_z: Floats
-    neighbour: Floats
+    own: Floats
+    """Words and vectors together, standardised, without the neighbours."""
     fused: Floats
 
 
@@ -61,31 +64,37 @@ class Prefilter(Stage):
         query, tenant, visible = slate.query, slate.tenant, slate.visible
         notes = Notes()
         counts = Counter(self.analyzer.terms(query.text))
-        known = {term: tenant.vocabulary[term] for term in counts if term in tenant.vocabulary}
-        match, weights = self._match(query, tenant, visible, {i: counts[term] for term, i in known.items()})
+        match, weights = self._match(query, tenant, visible, counts)
         rows = self._pool(tenant, visible, match.fused, query, slate.rows[slate.protected])
-        terms = {term: weights[i] for term, i in known.items() if self._held(tenant, visible, i)}
         if len(visible) and not visible.any():
             notes.add("info", "prefilter", "nothing_visible", "no memory was known at as_of under these filters")
-        return slate.narrow(rows, terms).extend(
-            {
-                Column.BM25: match.bm25[rows],
-                Column.BM25_Z: match.bm25_z[rows],
-                Column.DENSE: match.dense[rows],
-                Column.DENSE_Z: match.dense_z[rows],
-                Column.NEIGHBOUR: match.neighbour[rows],
-                Column.OVERLAP: overlap(tenant, rows, {known[term]: weight for term, weight in terms.items()}),
-                Column.FUSED: match.fused[rows],
-            },
-            notes,
-        )
+        seen = int(visible.sum())
+        numbered = tenant.numbered[rows]
+        before, after = tenant.previous[rows], tenant.following[rows]
+        before_last = np.where(before >= 0, tenant.previous[before], -1)
+        columns = {
+            Column.BM25: match.bm25[rows],
+            Column.BM25_Z: match.bm25_z[rows],
+            Column.DENSE: match.dense[rows],
+            Column.DENSE_Z: match.dense_z[rows],
+            Column.DENSE_COMMON: np.full(len(rows), match.dense[visible].mean() if seen else 0.0),
+            Column.BEFORE: np.where(numbered, beside(match.own, before, visible), 0.0),
+            Column.AFTER: np.where(numbered, beside(match.own, after, visible), 0.0),
+            Column.BEFORE_LAST: np.where(numbered, beside(match.own, before_last, visible), 0.0),
+            Column.FUSED: match.fused[rows],
+            **word_columns(tenant, rows, {term: weights.get(term, 0.0) for term in counts}, seen, self.analyzer),
+        }
+        return slate.narrow(rows, weights).extend(columns, notes)
 
     def _match(
-        self, query: Query, tenant: Tenant, visible: Bools, terms: dict[int, int]
-    ) -> tuple[_Match, dict[int, float]]:
+        self, query: Query, tenant: Tenant, visible: Bools, counts: Mapping[str, int]
+    ) -> tuple[_Match, dict[str, float]]:
+        """Scores of the whole tenant, and the idf of each query term that some visible memory holds."""
         params = self.params
         among = None if visible.all() else visible
-        lexical, weights = bm25.score(tenant.postings, terms, k1=params.k1, b=params.b, visible=among)
+        ids = {term: tenant.vocabulary[term] for term in counts if term in tenant.vocabulary}
+        asked = {i: counts[term] for term, i in ids.items()}
+        lexical, weights = bm25.score(tenant.postings, asked, k1=params.k1, b=params.b, visible=among)
         dense = np.zeros_like(lexical)
         vector = self.analyzer.vector(query.text) if tenant.vectors is not None else None
         if vector is not None and tenant.vectors is not None:
@@ -94,12 +103,16 @@ class Prefilter(Stage):
         lexical_z, dense_z = fuse.standardise(lexical, among), fuse.standardise(dense, among)
         share = params.dense_weight if tenant.vectors is not None else 0.0
         own = (1.0 - share) * lexical_z + share * dense_z
-        neighbour = beside(own, tenant.previous, visible) + beside(own, tenant.following, visible)
-        fused = own + params.neighbour_weight * neighbour
+        beside_it = beside(own, tenant.previous, visible) + beside(own, tenant.following, visible)
         match = _Match(
-            bm25=lexical, bm25_z=lexical_z, dense=dense, dense_z=dense_z, neighbour=neighbour, fused=fused
+            bm25=lexical,
+            bm25_z=lexical_z,
+            dense=dense,
+            dense_z=dense_z,
+            own=own,
+            fused=own + params.neighbour_weight * beside_it,
         )
-        return match, weights
+        return match, {term: weights[i] for term, i in ids.items() if self._held(tenant, visible, i)}
 
     def _pool(self, tenant: Tenant, visible: Bools, fused: Floats, query: Query, protected_rows: Rows) -> Rows:
         """Rows of the pool, rising. What has expired or is no longer valid takes nobody's place but is not hidden."""
@@ -129,16 +142,6 @@ def beside(values: Floats, neighbour: Rows, visible: Bools) -> Floats:
     there = neighbour >= 0
     there[there] = visible[neighbour[there]]
     return np.where(there, values[neighbour], 0.0)
-
-
-def overlap(tenant: Tenant, rows: Rows, weights: dict[int, float]) -> Floats:
-    """Share of the query's terms, weighted by idf, that each candidate holds; 0 without any known term."""
-    total = sum(weights.values())
-    out = np.zeros(len(rows), dtype=np.float64)
-    for term, weight in weights.items():
-        docs, _ = tenant.postings.entries(term)
-        out[np.isin(rows, docs)] += weight / total
-    return np.clip(out, 0.0, 1.0)
 
 
 def _chain(tenant: Tenant, rows: Rows, visible: Bools) -> Rows:

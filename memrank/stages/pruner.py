@@ -15,7 +15,7 @@ from memrank.stores.base import Snapshot
 from memrank.tenant import BYTES_PER_TOKEN, Rows, count_tokens
 from memrank.text.summary import summarize
 from memrank.text.tokens import Tokenizer
-from memrank.types import Floats, Notes
+from memrank.types import Bools, Floats, Notes
 
 
 class ElementDecay(BaseModel):
@@ -93,9 +93,11 @@ class Pruner(Stage):
             return pinned
         created = np.where(np.isnan(tenant.times.created), -np.inf, tenant.times.created)
 
-        def when(row: int) -> tuple[float, int, int]:
+        def when(row: int) -> tuple[float, int, int, str]:
             memory = tenant.memories[row]
-            return float(created[row]), memory.turn or 0, memory.position
+            # The place in the file only orders what has no number: otherwise the order of the input would matter.
+            place = (0, memory.position) if memory.turn is None else (memory.turn, -1)
+            return float(created[row]), *place, memory.id
 
         session = tenant.memories[max(turns, key=when)].session_id
         own = sorted((row for row in turns if tenant.memories[row].session_id == session), key=when)
@@ -110,6 +112,7 @@ class Pruner(Stage):
         reason = slate[Column.REASON].copy()
         dead = (slate[Column.EXPIRED] > 0) | (slate[Column.INVALID_THEN] > 0)
         protected = slate.protected & ~dead
+        spared = np.where(protected, reason, 0.0)
         reason[protected] = 0
         decay: Floats = self.decay(slate=slate).answer
         superseded = slate[Column.SUPERSEDED_BY] >= 0
@@ -117,7 +120,7 @@ class Pruner(Stage):
         planned[reason != 0] = pack.DROP
         inside = slate.ranked(slate[Column.SCORE], reason)
         full = slate.tenant.tokens[slate.rows]
-        texts = self._summaries(slate, inside, planned, full, budget)
+        texts = self._summaries(slate, inside, planned, decay, protected, budget)
         short = full.copy()
         for k, text in texts.items():
             short[k] = count_tokens(text)
@@ -135,6 +138,7 @@ class Pruner(Stage):
             Column.DECAY: np.clip(decay, 0.0, 1.0),
             Column.PLANNED: planned.astype(np.float64),
             Column.ACTION: action.astype(np.float64),
+            Column.SPARED: spared,
             Column.REASON: reason,
             Column.SCORE: np.where(reason == 0, slate[Column.SCORE], 0.0),
         }
@@ -142,17 +146,42 @@ class Pruner(Stage):
         return slate.extend(columns, notes, summaries=kept)
 
     def _summaries(
-        self, slate: Slate, inside: pack.Ints, planned: pack.Ints, full: Floats, budget: int
+        self, slate: Slate, inside: pack.Ints, planned: pack.Ints, decay: Floats, protected: Bools, budget: int
     ) -> dict[int, str]:
-        """Candidate to its summary, for those that may need one: planned ones, and all when the budget is short."""
-        kept = inside[planned[inside] <= pack.SUMMARIZE]
-        short_of_room = float(full[kept].sum()) > budget
-        needed = [int(k) for k in kept if short_of_room or planned[k] == pack.SUMMARIZE]
+        """Candidate to its summary, for those that may need one: planned ones, too long ones, and the one at the edge.
+
+        Elements are taken from the lowest decay up. Beyond the first that exceeds the budget `pack.fit` drops whatever
+        comes, summarized or not, so no more summaries are made: for a large pool they would be most of a read.
+        """
+        full = slate.tenant.tokens[slate.rows]
+        safe = inside[protected[inside]]
+        free = inside[~protected[inside] & (planned[inside] <= pack.SUMMARIZE)]
+        total = float(full[safe].sum())
+        room = max(0.0, budget - total)
         size = self.params.summary_tokens * BYTES_PER_TOKEN
-        texts = {
-            k: summarize(slate.memory(k).content, slate.query_terms, self._tokenizer.terms, size) for k in needed
-        }
-        return {k: text for k, text in texts.items() if count_tokens(text) < full[k]}
+        texts: dict[int, str] = {}
+        if room == 0:
+            return texts
+
+        def cost(k: int) -> float:
+            text = summarize(slate.memory(k).content, slate.query_terms, self._tokenizer.terms, size)
+            tokens = count_tokens(text)
+            if tokens >= full[k]:
+                return float(full[k])
+            texts[k] = text
+            return tokens
+
+        for k in free[np.argsort(decay[free], kind="stable")].tolist():
+            shorten = planned[k] == pack.SUMMARIZE or full[k] > room
+            needed = cost(k) if shorten else float(full[k])
+            if needed > room:
+                continue
+            total += needed
+            if total > budget:
+                if not shorten:
+                    cost(k)
+                break
+        return texts
 
 
 def classify(slate: Slate, decay: Floats, params: PrunerSpec) -> pack.Ints:

@@ -6,6 +6,7 @@ import dspy
 import numpy as np
 from pydantic import BaseModel, Field
 
+from memrank.chain import JUDGED
 from memrank.evidence import justify
 from memrank.score import fuse, relevance, supersede
 from memrank.score.importance import FLOOR, importance
@@ -41,11 +42,9 @@ class RankMemories(dspy.Signature):  # type: ignore[misc]
     judgements: list[RelevanceJudgement] = dspy.OutputField(desc="exactly one for each memory given")
 
 
-def relevance_features(slate: Slate) -> dict[str, Floats]:
-    """The features that the embedded relevance model reads, computed once for a slate."""
-    names = (Column.BM25_Z, Column.DENSE_Z, Column.NEIGHBOUR, Column.OVERLAP, Column.DENSE)
-    columns = {name.value: slate[name] for name in names}
-    return relevance.features(columns)
+def judged_columns(slate: Slate) -> dict[str, Floats]:
+    """The columns that the embedded relevance model reads."""
+    return {name.value: slate[name] for name in JUDGED}
 
 
 class EmbeddedRelevance(EmbeddedPredict[Floats]):
@@ -53,7 +52,7 @@ class EmbeddedRelevance(EmbeddedPredict[Floats]):
 
     def judge(self, slate: Slate) -> Floats:
         """Relevance, shape (n,), in [0, 1]."""
-        return relevance.shipped().probability(relevance_features(slate))
+        return relevance.shipped().probability(judged_columns(slate))
 
     def inputs(self, slate: Slate) -> dict[str, Any]:
         """Fields of `RankMemories`."""

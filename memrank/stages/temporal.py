@@ -103,6 +103,7 @@ class Temporal(Stage):
         invalid = (times.valid[rows] > now) | ((times.invalid[rows] <= now) & ~past)
         columns = {
             Column.AGE: age,
+            Column.WHEN: np.where(dated, last, 0.0),
             Column.DATED: dated.astype(np.float64),
             Column.FRESHNESS: self._freshness(slate, time, age, first, last, dated),
             Column.FUTURE_DATE: (dated & (first > now)).astype(np.float64),

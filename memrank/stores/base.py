@@ -1,6 +1,6 @@
-"""What every store offers: a snapshot of what one tenant knew at one moment, and a version. Isolation is decided here, once."""
+"""What every store offers: what one tenant knew at one moment, and a version. Isolation is decided here, once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, runtime_checkable
@@ -65,12 +65,18 @@ def choose_namespace(asked: str | None, known: Sequence[str | None]) -> str | No
     return asked
 
 
-def visible(tenant: Tenant, as_of: datetime, filters: Mapping[str, Sequence[str]], tolerance: float) -> Bools:
-    """Which memories were recorded by as_of + tolerance (undated ones always are) and match every filter."""
-    known = ~(tenant.times.created_start > as_of.timestamp() + tolerance)
-    for name, values in filters.items():
+def check_filters(names: Iterable[str]) -> None:
+    """Raises UsageError for the name of a filter that there is not."""
+    for name in names:
         if name not in FILTERS and not name.startswith("metadata."):
             allowed = ", ".join(sorted(FILTERS))
             raise UsageError(f"unknown filter {name[:80]!r}", hint=f"filters: {allowed}, or metadata.KEY")
+
+
+def visible(tenant: Tenant, as_of: datetime, filters: Mapping[str, Sequence[str]], tolerance: float) -> Bools:
+    """Which memories were recorded by as_of + tolerance (undated ones always are) and match every filter."""
+    known = ~(tenant.times.created_start > as_of.timestamp() + tolerance)
+    check_filters(filters)
+    for name, values in filters.items():
         known &= tenant.matching(name, values)
     return np.asarray(known, dtype=np.bool_)

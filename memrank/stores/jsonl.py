@@ -1,5 +1,6 @@
 """`jsonl.v1`: memories in a file (JSONL, JSON, CSV or an export of another system), read and never written."""
 
+import stat
 import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -13,7 +14,7 @@ from memrank.types import Memory
 
 
 class FileStore:
-    """Reads its file when it is first asked, and again when the file has changed. Tenants are indexed when they first ask."""
+    """Reads its file when it is first asked, and again when it has changed. Tenants are indexed when they first ask."""
 
     def __init__(self, path: Path, analyzer: Analyzer, *, importance_scale: float = 1.0) -> None:
         self._path = path
@@ -47,7 +48,8 @@ class FileStore:
                     name, indexed, vocabulary, self._analyzer.language
                 )
         mask = visible(tenant, as_of, filters, tolerance)
-        return Snapshot(tenant=tenant, visible=mask, version=loaded.sha256, notes=loaded.notes)
+        notes = loaded.file_notes + loaded.tenant_notes.get(name, ())
+        return Snapshot(tenant=tenant, visible=mask, version=loaded.sha256, notes=notes)
 
     def _load(self) -> Loaded:
         with self._lock:
@@ -66,4 +68,6 @@ class FileStore:
             found = self._path.stat()
         except OSError:
             return None  # reading it gives the error that names the path
+        if not stat.S_ISREG(found.st_mode):
+            return 0, 0  # a pipe: its times change by reading it, and it can be read once only
         return found.st_mtime_ns, found.st_size

@@ -3,8 +3,9 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from memrank.errors import DataError
@@ -21,6 +22,10 @@ class Loaded:
     memories: tuple[Memory, ...]
     notes: tuple[Note, ...]
     sha256: str
+    file_notes: tuple[Note, ...] = ()
+    """The notes about the file, and about records that nobody can use."""
+    tenant_notes: Mapping[str | None, tuple[Note, ...]] = field(default_factory=dict)
+    """Namespace to the notes about its memories: they name ids, which other tenants must not see."""
 
 
 def read_memories(path: str | os.PathLike[str], *, importance_scale: float = 1.0) -> Loaded:
@@ -33,7 +38,7 @@ def read_memories(path: str | os.PathLike[str], *, importance_scale: float = 1.0
 
     Raises DataError if the file cannot be read, is in no known format, or has records but none that can be used.
     """
-    digest, notes = hashlib.sha256(), Notes()
+    digest, notes, about = hashlib.sha256(), Notes(), dict[str | None, Notes]()
     shaper = Shaper(notes)
     memories: dict[tuple[str | None, str], Memory] = {}
     first_fault: DataError | None = None
@@ -52,17 +57,26 @@ def read_memories(path: str | os.PathLike[str], *, importance_scale: float = 1.0
                 first_fault = first_fault or fault
                 notes.add("repair", "read", "bad_record", f"{fault.message}; the record was left out")
             else:
+                own = about.setdefault(memory.namespace, Notes())
                 for note in found:
-                    notes.add(note.level, note.stage, note.code, f"{item.where}: {note.detail}")
+                    own.add(note.level, note.stage, note.code, f"{item.where}: {note.detail}")
                 key = (memory.namespace, memory.id)
                 if memories.pop(key, None) is not None:
                     detail = f"{item.where}: an id is repeated; the last record with it counts"
-                    notes.add("repair", "read", "repeated_id", detail)
+                    own.add("repair", "read", "repeated_id", detail)
                 memories[key] = memory
             position += 1
     if first_fault is not None and not memories:
         raise DataError(f"no record can be used; the first fault: {first_fault.message}", hint=first_fault.hint)
-    return Loaded(memories=tuple(memories.values()), notes=notes.as_tuple(), sha256=digest.hexdigest())
+    tenant_notes = {name: own.as_tuple() for name, own in about.items()}
+    every = Notes(chain(notes.as_tuple(), *tenant_notes.values()))
+    return Loaded(
+        memories=tuple(memories.values()),
+        notes=every.as_tuple(),
+        sha256=digest.hexdigest(),
+        file_notes=notes.as_tuple(),
+        tenant_notes=tenant_notes,
+    )
 
 
 def dump_jsonl(memories: Iterable[Memory]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from memrank.errors import MemrankError
 
 DIMENSIONS = 256
+WORD_DIMENSIONS = 64
 MODEL_ID = "wordllama-l2-supercat-256"
 # A static mean changes little after this many characters; a bound keeps one huge memory from stalling a store.
 MAX_CHARS = 40_000
@@ -66,6 +67,16 @@ class StaticEmbedder:
             self._embed_batch([text[:MAX_CHARS] for text in texts[start:stop]], out[start:stop])
             start = stop
         return out
+
+    def embed_words(self, words: Sequence[str]) -> Vectors:
+        """Short vectors of single words, shape (n, WORD_DIMENSIONS), unit length: the model's leading dimensions.
+
+        The model is trained so that its leading dimensions are an embedding of their own (Kusupati et al. 2022,
+        Matryoshka representation learning).
+        """
+        short = self.embed(words)[:, :WORD_DIMENSIONS]
+        norms = np.sqrt(np.einsum("ij,ij->i", short, short))[:, None]
+        return np.divide(short, norms, out=np.zeros_like(short), where=norms > 0)
 
     def _embed_batch(self, texts: list[str], out: Vectors) -> None:
         encoded = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)

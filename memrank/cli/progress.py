@@ -1,0 +1,41 @@
+"""A progress bar on stderr. It is there only while somebody watches, and never in the way of the answers."""
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO
+
+from memrank.render.terminal import look
+
+
+@contextmanager
+def progress(stream: IO[bytes], *, hidden: bool) -> Iterator[Callable[[int], None]]:
+    """Shows how much of a stream was worked through; call what it yields with the bytes that are done."""
+    seen = look(sys.stderr, os.environ)
+    if hidden or seen.width is None:
+        yield _ignore
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    console = Console(file=sys.stderr, force_terminal=True, no_color=not seen.colour, width=seen.width)
+    columns = (TextColumn("ranking"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    # By default rich would send what is written to stdout to the console of the bar, which is stderr.
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
+        task = bar.add_task("ranking", total=_size(stream))
+        yield lambda done: bar.advance(task, done)
+
+
+def _ignore(done: int) -> None:
+    """Nobody watches."""
+
+
+def _size(stream: IO[bytes]) -> int | None:
+    """Bytes of a file; None for what has no size, as a pipe."""
+    try:
+        found = os.fstat(stream.fileno())
+    except OSError:
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None

@@ -1,0 +1,57 @@
+"""Values of a spec that have a unit or a range of their own: durations, moments, shares, counts."""
+
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+
+from memrank.text.dates import format_duration, parse_as_of, parse_duration
+
+
+def _duration(value: object) -> float:
+    if isinstance(value, str):
+        return parse_duration(value)
+    raise ValueError("this is no duration; allowed: a number with a unit, such as 90s, 5m, 24h, 7d or 2w")
+
+
+def _grace(value: object) -> float:
+    return 0.0 if value == "0s" else _duration(value)
+
+
+def format_grace(seconds: float) -> str:
+    """A duration as it is written; unlike `format_duration`, of 0 seconds too."""
+    return "0s" if seconds == 0 else format_duration(seconds)
+
+
+def _moment(value: object) -> str:
+    text = value.isoformat() if isinstance(value, date) else value
+    if isinstance(text, str):
+        parse_as_of(text)
+        return text
+    raise ValueError("this is no time; allowed: ISO 8601, such as 2026-03-20T09:00:00Z")
+
+
+def _version(value: object) -> object:
+    if type(value) is int:  # Python holds true and 1.0 equal to 1
+        return value
+    raise ValueError("this is no version of the spec format; allowed: 1")
+
+
+_DURATION_SCHEMA = WithJsonSchema(
+    {
+        "type": "string",
+        "pattern": r"^[0-9]{1,30}(\.[0-9]{1,30})? ?(s|m|h|d|w|mo|y)$",
+        "examples": ["90s", "24h", "14d", "2w"],
+    }
+)
+Duration = Annotated[
+    float, BeforeValidator(_duration), PlainSerializer(format_duration, return_type=str), _DURATION_SCHEMA
+]
+Grace = Annotated[float, BeforeValidator(_grace), PlainSerializer(format_grace, return_type=str), _DURATION_SCHEMA]
+"""A duration that may be `0s`."""
+Time = Annotated[
+    str, BeforeValidator(_moment), WithJsonSchema({"type": "string", "examples": ["2026-03-20T09:00:00Z"]})
+]
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+FormatVersion = Annotated[Literal[1], BeforeValidator(_version)]
