@@ -31,8 +31,8 @@ from memrank.stages.ranker import judged_columns
 
 Floats = NDArray[np.float64]
 
-PRIOR = {"bm25_z": 0.48, "dense_z": 0.5, "overlap": 0.3, "before": 0.15, "after": 0.15, "before_last": 0.1}
-FALLING = frozenset({"dense_shared", "other_numbers", "log_rank", "log_pool"})
+PRIOR = {"bm25_z": 0.55, "dense_z": 0.6, "overlap": 0.8, "before": 0.15, "after": 0.15, "before_last": 0.1}
+FALLING = frozenset({"other_numbers", "log_rank", "log_pool"})
 """Features that can only count against a candidate; all others can only count for it."""
 CEILING = {"before_last": 0.25}
 PULL = 0.2

@@ -7,7 +7,7 @@ from memrank.slate import Column as C
 from memrank.spec import StageSpec
 
 JUDGED = frozenset(
-    {C.BM25_Z, C.DENSE, C.DENSE_Z, C.DENSE_COMMON, C.BEFORE, C.AFTER, C.BEFORE_LAST}
+    {C.BM25_Z, C.DENSE, C.DENSE_Z, C.BEFORE, C.AFTER, C.BEFORE_LAST}
     | {C.OVERLAP, C.SOFT, C.NUMBERS, C.OTHER_NUMBERS, C.YEARS}
 )
 """What relevance is judged from."""

@@ -23,8 +23,6 @@ class Column(StrEnum):
     DENSE_Z = "dense_z"
     OVERLAP = "overlap"
     """Share of the query's terms found in the memory, weighted by idf, 0 to 1."""
-    DENSE_COMMON = "dense_common"
-    """Mean cosine over the visible memories, the same for all: how much they all sound like the query."""
     BEFORE = "before"
     """Fused score of the numbered turn before it in its sitting, standardised; 0 without one."""
     AFTER = "after"

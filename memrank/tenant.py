@@ -137,7 +137,7 @@ class Tenant:
     """(v,): whether a term of the vocabulary begins with a digit."""
     year: Rows
     """(v,): the year that a term names, 0 for other terms."""
-    words: "WordTable"
+    words: "WordTable" = field(compare=False)
     successor: Rows
     """Row of the memory that explicitly supersedes it; -1 where there is none here."""
     previous: Rows

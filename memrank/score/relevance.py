@@ -21,7 +21,6 @@ Floats = NDArray[np.float64]
 ORDER = (
     "bm25_z",
     "dense_z",
-    "dense_shared",
     "overlap",
     "soft",
     "soft_z",
@@ -32,6 +31,7 @@ ORDER = (
     "other_numbers",
     "years",
 )
+SHRINK = 20
 LEVEL = ("order", "log_rank", "top_soft", "top_overlap", "top_dense", "log_pool")
 
 
@@ -54,15 +54,19 @@ class Model:
 def order_features(columns: Mapping[str, Floats]) -> dict[str, Floats]:
     """The features of ORDER, each of shape (n,).
 
-    `dense_shared` takes from the sentence vectors what they are worth less where everything sounds like the query.
+    Standardised features are shrunk by n / (n + SHRINK): in a pool of a few candidates, the spread that they are
+    measured in says little, and what a candidate shows by itself should decide.
     """
     soft = columns["soft"]
+    n = len(soft)
     spread = float(soft.std())
-    derived = {
-        "dense_shared": columns["dense_z"] * np.clip(columns["dense_common"], 0.0, 0.4),
-        "soft_z": (soft - float(soft.mean())) / spread if spread > 1e-9 else np.zeros_like(soft),
+    trust = n / (n + SHRINK)
+    shrunk = {
+        "bm25_z": trust * columns["bm25_z"],
+        "dense_z": trust * columns["dense_z"],
+        "soft_z": trust * (soft - float(soft.mean())) / spread if spread > 1e-9 else np.zeros_like(soft),
     }
-    return {name: derived[name] if name in derived else columns[name] for name in ORDER}
+    return {name: shrunk[name] if name in shrunk else columns[name] for name in ORDER}
 
 
 def level_features(columns: Mapping[str, Floats], order: Floats) -> dict[str, Floats]:

@@ -77,7 +77,6 @@ class Prefilter(Stage):
             Column.BM25_Z: match.bm25_z[rows],
             Column.DENSE: match.dense[rows],
             Column.DENSE_Z: match.dense_z[rows],
-            Column.DENSE_COMMON: np.full(len(rows), match.dense[visible].mean() if seen else 0.0),
             Column.BEFORE: np.where(numbered, beside(match.own, before, visible), 0.0),
             Column.AFTER: np.where(numbered, beside(match.own, after, visible), 0.0),
             Column.BEFORE_LAST: np.where(numbered, beside(match.own, before_last, visible), 0.0),
