@@ -208,12 +208,14 @@ def _superseded(slate: Slate, k: int) -> Adjustment:
 def _flags(slate: Slate) -> dict[int, tuple[str, ...]]:
     """Candidate to its flags, for those that have any."""
     found: dict[int, tuple[str, ...]] = {}
+    # A query about the past keeps what is no longer true, and says so: the column holds only what it excludes.
+    times, now = slate.tenant.times, slate.query.as_of.timestamp()
     stale = (slate[Column.REASON] == REASONS.index("stale")) | (_spared(slate) == REASONS.index("stale"))
     for name, applies in (
         ("no_date", slate[Column.DATED] == 0),
         ("future_date", slate[Column.FUTURE_DATE] > 0),
         ("expired", slate[Column.EXPIRED] > 0),
-        ("invalid_then", slate[Column.INVALID_THEN] > 0),
+        ("invalid_then", (times.valid[slate.rows] > now) | (times.invalid[slate.rows] <= now)),
         ("stale", stale & (slate[Column.STALE_FLAG] > 0)),
         ("superseded", slate[Column.SUPERSEDED_BY] >= 0),
         ("inherited_relevance", slate[Column.INHERITS] >= 0),

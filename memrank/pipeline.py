@@ -203,12 +203,14 @@ def _place(index: int | None) -> str:
 def _open(query: Query, snapshot: Snapshot, limits: Limits, protected: Rows) -> Slate:
     """The first slate of a read: every visible memory, no columns."""
     rows = np.flatnonzero(snapshot.visible)
+    kept = np.zeros(len(snapshot.visible), dtype=np.bool_)
+    kept[protected] = True
     return Slate(
         query=query,
         tenant=snapshot.tenant,
         rows=rows,
         visible=snapshot.visible,
-        protected=np.isin(rows, protected),
+        protected=kept[rows],
         columns={},
         limits=limits,
         notes=snapshot.notes,

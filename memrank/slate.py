@@ -128,8 +128,9 @@ class Slate:
 
     def narrow(self, rows: Rows, query_terms: Mapping[str, float]) -> "Slate":
         """A new slate of some of its rows (rising), before any column was added."""
-        protected = np.isin(rows, self.rows[self.protected])
-        return replace(self, rows=rows, protected=protected, query_terms=query_terms)
+        kept = np.zeros(len(self.tenant.memories), dtype=np.bool_)
+        kept[self.rows[self.protected]] = True
+        return replace(self, rows=rows, protected=kept[rows], query_terms=query_terms)
 
     def extend(self, columns: Mapping[Column, Floats], notes: Notes | None = None, **changes: object) -> "Slate":
         """A new slate with more columns, each float64, shape (n,), finite and from now on read-only."""

@@ -35,7 +35,7 @@ BOUNDED = pipeline(
 )
 UNPRUNED = pipeline(pruner=None, temporal={"sensitivity": "historical"})
 ALL = pytest.mark.parametrize("of", [WEIGHTED, BOUNDED, UNPRUNED], ids=["weighted", "bounded", "unpruned"])
-quick = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 
 
 def recomputed(body: Mapping[str, Any]) -> float:
@@ -97,6 +97,10 @@ def test_every_number_can_be_recomputed_and_every_memory_is_accounted_for(
 def test_the_order_of_the_input_never_matters(
     of: Pipeline, memories: list[dict[str, object]], data: st.DataObject
 ) -> None:
+    for i, memory in enumerate(memories):  # each has one predecessor at most, as in a history
+        memory.pop("superseded_by", None)
+        if i and i % 3 == 0:
+            memory["superseded_by"] = f"m{i - 1}"
     shuffled = data.draw(st.permutations(memories))
     assert canonical(read(of, memories, "rate of the fund")) == canonical(read(of, shuffled, "rate of the fund"))
 
@@ -138,7 +142,7 @@ def test_another_tenant_changes_nothing(mine: list[dict[str, object]], theirs: l
 
 
 @quick
-@given(records(), st.lists(st.integers(2, 400), max_size=4))
+@given(records(least=1), st.lists(st.integers(2, 400), max_size=4))
 def test_what_is_not_yet_known_changes_nothing(memories: list[dict[str, object]], days: Sequence[int]) -> None:
     later = [record(f"later{i}", "rate fee fund", days=-d, pinned=True) for i, d in enumerate(days)]
     names = ("store_version", "read_id")
@@ -506,11 +510,11 @@ def test_protected_memories_over_the_budget_are_kept_with_a_note() -> None:
 def test_one_giant_leaves_room_for_the_rest() -> None:
     relevance = {"giant": 0.9, **{f"m{i}": 0.5 for i in range(4)}}
     memories = [record("giant", "rate " * 50_000), *(record(f"m{i}") for i in range(4))]
-    for limit in (20, 60, 400):
+    for limit, kept in ((20, {"m0", "m1"}), (60, {"giant", "m0", "m1"}), (400, set(relevance))):
         ranking = read(pipeline(relevance=relevance), memories, max_tokens=limit)
         check(ranking)
         assert sum(item.tokens for item in ranking.results) <= limit
-        assert len(ranking.results) >= min(4, (limit - 20) // 7 + 1)
+        assert set(ids(ranking.results)) == kept
 
 
 def test_a_summary_stands_beside_the_whole_content() -> None:
