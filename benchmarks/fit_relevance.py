@@ -41,7 +41,7 @@ RIDGE = 1e-3
 SPEC = """
 memrank: 1
 name: fit
-stages: [{kind: prefilter.hybrid.v1, top_k: 200}, {kind: temporal.v1}, {kind: ranker.v1}]
+stages: [{kind: prefilter.hybrid.v1, top_k: 100}, {kind: temporal.v1}, {kind: ranker.v1}]
 """
 
 

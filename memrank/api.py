@@ -15,7 +15,8 @@ from memrank.specfile import spec_sha256
 from memrank.tenant import FILTERS
 
 QUERY_FIELDS = ("domain", "phase", "observations", "constraints")
-SHORTEST_DAYS, LONGEST_DAYS = 1e-6, 1e6
+SHORTEST_DAYS, LONGEST_DAYS = 1e-6, 365_000.0
+"""What a spec takes as a half-life: up to a thousand years."""
 
 
 def load(path: str | os.PathLike[str], *, store: str | os.PathLike[str] | None = None) -> Pipeline:

@@ -26,7 +26,7 @@ REQUIRES: dict[str, frozenset[C]] = {
     "prefilter.hybrid.v1": frozenset(),
     "temporal.v1": frozenset({C.FUSED}),
     "ranker.v1": JUDGED | {C.AGE, C.WHEN, C.DATED, C.FRESHNESS, C.EXPIRED, C.INVALID_THEN},
-    "pruner.v1": frozenset({C.SCORE, C.REASON, C.SUPERSEDED_BY, C.EXPIRED, C.INVALID_THEN}),
+    "pruner.v1": frozenset({C.SCORE, C.WHEN, C.DATED, C.REASON, C.SUPERSEDED_BY, C.EXPIRED, C.INVALID_THEN}),
 }
 
 RESULT = frozenset({C.SCORE, C.RAW_SCORE, C.REASON})

@@ -5,7 +5,7 @@ from typing import Literal
 
 from memrank.indexing import Analyzer
 from memrank.pipeline import Pipeline
-from memrank.spec import PrefilterSpec, PrunerSpec, RankerSpec, Spec, StageSpec, StoreSpec, TemporalSpec
+from memrank.spec import PrefilterSpec, PrunerSpec, RankerSpec, Spec, StageSpec, TemporalSpec
 from memrank.stages.base import Stage
 from memrank.stages.prefilter import Prefilter
 from memrank.stages.pruner import Pruner
@@ -60,11 +60,13 @@ def build(spec: Spec, folder: Path, spec_sha256: str, *, store: Path | None = No
     """
     analyzer = Analyzer(spec.index.language, spec.index.embedder)
     where = spec.store
-    if store is not None:
-        stated = where.importance_scale if where else "0-1"
-        where = StoreSpec(kind=store_kind(store), path=str(store.absolute()), importance_scale=stated)
     scale = where.importance_scale if where else "0-1"
-    opened = open_store(where.kind, folder / where.path, analyzer, importance_scale=scale) if where else None
+    opened, namespace = None, None
+    if store is not None:
+        opened = open_store(store_kind(store), store.absolute(), analyzer, importance_scale=scale)
+    elif where is not None:
+        opened = open_store(where.kind, folder / where.path, analyzer, importance_scale=scale)
+        namespace = where.namespace
     stages = dict(make_stage(params, analyzer) for params in spec.stages)
     given = Given(analyzer, importance_scale=SCALES[scale])
-    return Pipeline(spec, stages, opened, given, spec_sha256, namespace=where.namespace if where else None)
+    return Pipeline(spec, stages, opened, given, spec_sha256, namespace=namespace)

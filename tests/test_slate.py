@@ -1,6 +1,6 @@
 """The struct of arrays: columns are checked, read-only and shared; the order of candidates is total."""
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
@@ -84,8 +84,6 @@ def test_what_has_a_reason_is_not_ranked() -> None:
 
 
 def test_narrowing_keeps_who_is_protected() -> None:
-    from dataclasses import replace
-
     protected = replace(THREE, protected=np.array([False, True, False]))
     narrowed = protected.narrow(np.array([1, 2]), {})
     assert [narrowed.memory(k).id for k in range(2)] == ["b", "c"]

@@ -9,11 +9,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from memrank.errors import DataError, UsageError
-from memrank.types import Note
+
+if TYPE_CHECKING:  # it brings numpy, which help and checks do without
+    from memrank.types import Note
 
 FILE = click.Path(readable=False)
 """A file on the command line: shells complete its name, and whoever opens it says what is wrong with it."""
@@ -92,7 +95,7 @@ class Notices:
     quiet: bool = False
     verbose: bool = False
 
-    def show(self, notes: Iterable[Note]) -> None:
+    def show(self, notes: Iterable["Note"]) -> None:
         """A line for each note that is to be seen: repairs and failures, and under --verbose all."""
         if self.quiet:
             return
@@ -101,7 +104,7 @@ class Notices:
         for line in notes_lines(note for note in notes if self.verbose or note.level != "info"):
             tell(line)
 
-    def refuse(self, notes: Iterable[Note], *, about: str = "") -> None:
+    def refuse(self, notes: Iterable["Note"], *, about: str = "") -> None:
         """Under --strict, raise DataError for the first repair or failure."""
         grave = next((note for note in notes if note.level != "info"), None)
         if self.strict and grave is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from memrank.errors import DataError
+from memrank.plain import plain_text
 from memrank.types import Note, Notes
 
 STDIN = "-"
@@ -115,7 +116,10 @@ def _object(text: str) -> dict[str, Any]:
 def _identity(fields: dict[str, Any], place_name: str, place: str, notes: Notes) -> str:
     given = fields.get("id")
     if isinstance(given, str) or (isinstance(given, int) and not isinstance(given, bool)):
-        return str(given)
+        plain = plain_text(str(given))
+        if plain != str(given):
+            notes.add("repair", "read", "surrogate_replaced", f"{place}: lone surrogates of the id became U+FFFD")
+        return plain
     what = "has no id" if given is None else f"has {_kind(given)} for an id"
     notes.add("repair", "read", "no_query_id", f"{place}: the query {what}; it is called {place_name}")
     return place_name

@@ -7,7 +7,8 @@ SCANNED = 20_000
 """Characters that are read; what comes after is not summarized."""
 ELLIPSIS = "…"
 
-_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*\s*")
+# A point within a number or a name ("4.25", "memrank.org") ends nothing.
+_SENTENCE = re.compile(r"(?:[^.!?。！？\n]|[.!?](?=\w))+[.!?。！？]*[\"'”’»)\]]*\s*")
 
 
 def summarize(text: str, weights: Mapping[str, float], terms: Callable[[str], list[str]], max_bytes: int) -> str:

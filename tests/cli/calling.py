@@ -20,7 +20,7 @@ SPEC = """\
 memrank: 1
 name: desk
 store: {kind: jsonl.v1, path: memories.jsonl}
-example: {query: When does Dana want her appointments?, as_of: 2026-03-20T09:00:00Z}
+example: {query: "When does Dana want her appointments?", as_of: 2026-03-20T09:00:00Z}
 index: {embedder: none}
 stages:
   - {kind: prefilter.hybrid.v1}
@@ -47,7 +47,7 @@ class Answer:
     @property
     def rows(self) -> list[Any]:
         """stdout as JSON Lines."""
-        return [json.loads(line) for line in self.out.splitlines()]
+        return [json.loads(line) for line in self.out.removesuffix("\n").split("\n") if line]
 
     @property
     def json(self) -> Any:
@@ -58,7 +58,7 @@ class Answer:
 def call(*arguments: object, stdin: bytes = b"") -> Answer:
     """A call within this process."""
     with pytest.MonkeyPatch.context() as patch:
-        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="replace", newline="") for _ in range(2))
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
         patch.setattr(sys, "stdout", out)
         patch.setattr(sys, "stderr", err)

@@ -1,4 +1,4 @@
-"""What memrank leans on in dspy. When one fails after an upgrade, read the code that it names before lifting the cap."""
+"""What memrank leans on in dspy. When one fails after an upgrade, read the code it names before lifting the cap."""
 
 import asyncio
 import subprocess

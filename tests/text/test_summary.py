@@ -1,0 +1,67 @@
+"""Extracts: within their budget, whole sentences in their own order, those that share most with the query."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memrank.text.summary import ELLIPSIS, SCANNED, cut, summarize
+from memrank.text.tokens import Tokenizer
+
+TERMS = Tokenizer("english").terms
+TEXT = "The desk met on Monday. The mortgage rate is 4.25 percent! Lunch was late. Fees were discussed? Nobody agreed."
+
+
+@given(st.text(max_size=300), st.dictionaries(st.sampled_from(["rate", "fee"]), st.floats(0, 5)), st.integers(0, 200))
+def test_within_the_budget_in_utf_8(text: str, weights: dict[str, float], budget: int) -> None:
+    found = summarize(text, weights, TERMS, budget)
+    assert len(found.encode("utf-8")) <= budget
+
+
+def test_the_sentences_of_the_query_in_their_own_order() -> None:
+    weights = dict.fromkeys(TERMS("mortgage rate fees"), 1.0)
+    assert summarize(TEXT, weights, TERMS, 70) == "The mortgage rate is 4.25 percent! Fees were discussed?"
+    assert summarize(TEXT, weights, TERMS, 40) == "The mortgage rate is 4.25 percent!"
+
+
+def test_what_shares_nothing_is_represented_by_its_start() -> None:
+    assert summarize(TEXT, {}, TERMS, 40) == "The desk met on Monday."
+
+
+def test_other_full_stops_and_lines_separate() -> None:
+    assert summarize("最初の文。利率は上がる。終わり。", {"利率": 1.0}, TERMS, 40) == "利率は上がる。"
+    assert summarize("- first item\n- the rate\n- last", {"rate": 1.0}, TERMS, 40) == "- the rate"
+
+
+def test_a_number_or_an_address_is_never_torn() -> None:
+    text = 'Fees fell 0.75 points. See memrank.org/a?b=1 for more. He said "up 2.5!" Then he left.'
+    assert summarize(text, {"fee": 1.0}, TERMS, 30) == "Fees fell 0.75 points."
+    assert summarize(text, {"see": 1.0}, TERMS, 40) == "See memrank.org/a?b=1 for more."
+    assert summarize(text, {"said": 1.0}, TERMS, 30) == 'He said "up 2.5!"'
+
+
+def test_any_signs_are_read_in_time() -> None:
+    for piece in (".", ".a", "!?", "a.", "\n.", '."', "..a"):
+        summarize(piece * 1_000_000, {"a": 1.0}, TERMS, 100)
+
+
+def test_nothing_in_nothing_out() -> None:
+    assert summarize("", {}, TERMS, 10) == ""
+    assert summarize("\n\n  \n", {}, TERMS, 10) == ""
+
+
+def test_only_the_start_is_read() -> None:
+    assert "rate" not in summarize("x " * SCANNED + ". The rate.", {"rate": 1.0}, TERMS, 50)
+
+
+@given(st.text(max_size=100), st.integers(0, 60))
+def test_cutting_keeps_a_start(text: str, budget: int) -> None:
+    found = cut(text, budget)
+    assert len(found.encode("utf-8")) <= budget
+    if found != text:
+        assert text.startswith(found.removesuffix(ELLIPSIS))
+
+
+def test_cutting_at_a_word() -> None:
+    assert cut("one two three four", 18) == "one two three four"
+    assert cut("one two three four", 17) == "one two three" + ELLIPSIS
+    assert cut("abcdefghij", 7) == "abcd" + ELLIPSIS
+    assert cut("anything", 2) == ""
