@@ -188,8 +188,15 @@ def _named(column: Floats, names: Sequence[Name]) -> list[Name]:
 
 def _adjustments(slate: Slate) -> dict[int, tuple[Adjustment, ...]]:
     """Candidate to what changed its score, for those that have any."""
-    demoted = np.flatnonzero(slate[Column.FACTOR] != 1.0).tolist()
-    found: dict[int, tuple[Adjustment, ...]] = {k: (_superseded(slate, k),) for k in demoted}
+    found: dict[int, tuple[Adjustment, ...]] = {}
+    for code, factor, by in (
+        ("superseded", Column.FACTOR, Column.SUPERSEDED_BY),
+        ("newer", Column.LIFT, Column.LIFTED_OVER),
+        ("outdated", Column.DEMOTION, Column.OUTDATED_BY),
+    ):
+        for k in np.flatnonzero(slate[factor] != 1.0).tolist():
+            other = slate.memory(int(slate[by][k])).id
+            found[k] = (*found.get(k, ()), Adjustment(code=code, factor=float(slate[factor][k]), by=other))
     for k in np.flatnonzero(_spared(slate)).tolist():  # it stays because it is protected, and counts for nothing
         code = REASONS[int(_spared(slate)[k])]
         found[k] = (*found.get(k, ()), Adjustment(code=code, factor=0.0, by=None))
@@ -198,11 +205,6 @@ def _adjustments(slate: Slate) -> dict[int, tuple[Adjustment, ...]]:
 
 def _spared(slate: Slate) -> Floats:
     return slate.columns.get(Column.SPARED, np.zeros(len(slate)))
-
-
-def _superseded(slate: Slate, k: int) -> Adjustment:
-    by = slate.memory(int(slate[Column.SUPERSEDED_BY][k])).id
-    return Adjustment(code="superseded", factor=float(slate[Column.FACTOR][k]), by=by)
 
 
 def _flags(slate: Slate) -> dict[int, tuple[str, ...]]:
@@ -218,6 +220,7 @@ def _flags(slate: Slate) -> dict[int, tuple[str, ...]]:
         ("invalid_then", (times.valid[slate.rows] > now) | (times.invalid[slate.rows] <= now)),
         ("stale", stale & (slate[Column.STALE_FLAG] > 0)),
         ("superseded", slate[Column.SUPERSEDED_BY] >= 0),
+        ("outdated", slate[Column.OUTDATED_BY] >= 0),
         ("inherited_relevance", slate[Column.INHERITS] >= 0),
         ("pinned", slate.tenant.pinned[slate.rows]),
         ("protected", slate.protected),

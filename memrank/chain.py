@@ -18,6 +18,7 @@ PROVIDES: dict[str, frozenset[C]] = {
     "ranker.v1": frozenset(
         {C.RELEVANCE, C.IMPORTANCE, C.AUTHORITY, C.RAW_SCORE, C.FACTOR, C.SCORE}
         | {C.SUPERSEDED_BY, C.INHERITS, C.STALE_FLAG, C.REASON}
+        | {C.OUTDATED_BY, C.OUTDATED, C.DEMOTION, C.LIFT, C.LIFTED_OVER}
     ),
     "pruner.v1": frozenset({C.DECAY, C.PLANNED, C.ACTION, C.SPARED}),
 }

@@ -30,12 +30,24 @@ def justify(slate: Slate, k: int) -> str:
         parts.append(f"sentence similarity {slate[Column.DENSE][k]:.2f}")
     if slate[Column.BEFORE][k] + slate[Column.AFTER][k] >= 1.0:
         parts.append("stands beside turns that match")
-    inherits = int(slate.columns[Column.INHERITS][k]) if Column.INHERITS in slate.columns else -1
-    if inherits >= 0:
-        parts.append(f"replaces {slate.memory(inherits).id}")
+    if Column.INHERITS in slate.columns:
+        parts.extend(_links(slate, k))
     if slate.time.sensitivity is not Sensitivity.TIME_AGNOSTIC:
         parts.append(_dated(slate, k))
     return "; ".join(parts)
+
+
+def _links(slate: Slate, k: int) -> list[str]:
+    """How candidate k stands to others that state the same thing, as far as the ranker has judged it."""
+    links = []
+    if slate[Column.INHERITS][k] >= 0:
+        links.append(f"replaces {slate.memory(int(slate[Column.INHERITS][k])).id}")
+    if slate[Column.LIFTED_OVER][k] >= 0:
+        links.append(f"seems to state a newer value than {slate.memory(int(slate[Column.LIFTED_OVER][k])).id}")
+    if slate[Column.OUTDATED_BY][k] >= 0:
+        newer = slate.memory(int(slate[Column.OUTDATED_BY][k])).id
+        links.append(f"seems outdated by {newer} (probability {slate[Column.OUTDATED][k]:.2f})")
+    return links
 
 
 def _dated(slate: Slate, k: int) -> str:

@@ -209,6 +209,13 @@ class ImportanceSpec(_Section):
     """What the store's counts were collected as."""
 
 
+class SupersessionSpec(_Section):
+    infer: bool = True
+    """Whether newer values that no `superseded_by` states are recognised: the older one ranks just below the newer."""
+    threshold: Share = 0.3
+    """How likely it must be. Lower finds more; a wrong find costs one place."""
+
+
 class RankerSpec(_Section):
     kind: Literal["ranker.v1"]
     """Relevance, importance and freshness combined; thresholds; superseded facts below their successors."""
@@ -232,6 +239,8 @@ class RankerSpec(_Section):
     """How many results at the most."""
     importance: ImportanceSpec = ImportanceSpec()
     """How importance decays and is boosted."""
+    supersession: SupersessionSpec = SupersessionSpec()
+    """Outdated values below current ones."""
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:

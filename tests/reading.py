@@ -33,7 +33,7 @@ def pipeline(
     embedder: str = "none",
     **more: object,
 ) -> Pipeline:
-    """All four stages (three where `pruner` is None). `relevance`: what the judge says of each id, instead of the model."""
+    """All four stages (three where `pruner` is None). `relevance`: what the judge says of each id."""
     stages: list[Mapping[str, object]] = [
         {"kind": "prefilter.hybrid.v1", **(prefilter or {})},
         {"kind": "temporal.v1", "sensitivity": "recent", **(temporal or {})},
@@ -55,13 +55,17 @@ class _Said:
         self._relevance = relevance
 
     def __call__(self, *, slate: Slate) -> SimpleNamespace:
-        return SimpleNamespace(answer=np.array([self._relevance[slate.memory(k).id] for k in range(len(slate))]))
+        said = [self._relevance[slate.memory(k).id] for k in range(len(slate))]
+        return SimpleNamespace(answer=np.array(said, dtype=np.float64))
 
 
-def record(name: str, content: str = "The rate is four percent.", *, days: float | None = 1, **fields: object) -> Record:
+def record(
+    name: str, content: str = "The rate is four percent.", *, days: float | None = 1, **fields: object
+) -> Record:
     """A record made some days before NOW, or without any date."""
     made = {} if days is None else {"created_at": (AS_OF - timedelta(days=days)).isoformat()}
-    return {"id": name, "content": content, **made, **fields}
+    text = f"The rate of {name} is four percent." if content is None else content
+    return {"id": name, "content": text, **made, **fields}
 
 
 def read(of: Pipeline, memories: Sequence[Record] | None = None, query: str = "rate", **arguments: Any) -> Ranking:

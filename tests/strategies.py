@@ -63,9 +63,9 @@ def records(draw: st.DrawFn, *, least: int = 0, most: int = 12) -> list[dict[str
             "agent_id": st.sampled_from(["a", "b"]),
             "tags": st.lists(st.sampled_from(["x", "y"]), max_size=2),
         }
-        likely = draw(st.booleans())
+        dated = draw(st.booleans())
         for field, values in optional.items():
-            if field == "created_at" and likely or draw(st.integers(0, 4)) == 0:
+            if (field == "created_at" and dated) or draw(st.integers(0, 4)) == 0:
                 record[field] = draw(values)
         found.append(record)
     return found

@@ -244,7 +244,7 @@ def test_a_pipeline_is_a_part_of_other_modules() -> None:
     agent = _Agent()
     answer = agent(question="rate note 3")
     assert answer.best in answer.context
-    assert [name for name, _ in agent.named_predictors()][0].startswith("memory.")
+    assert all(name.startswith("memory.") for name, _ in agent.named_predictors())
     with dspy.context(trace=[]):
         agent(question="rate note 3")
         assert len(dspy.settings.trace) == 3
@@ -294,9 +294,7 @@ def test_the_days_are_a_half_life_whatever_is_asked() -> None:
     memories = [record("week", days=7), record("today", days=0)]
     for query in ("rate", "What was the rate originally?", "the rate right now"):
         for days, fresh in ((7, 0.5), (14, 2**-0.5), (3.5, 0.25)):
-            answer: Any = memrank.read_memory(
-                {"query": query, "as_of": NOW}, memories, 10, days, relevance_threshold=0
-            )
+            answer: Any = memrank.read_memory({"query": query, "as_of": NOW}, memories, 10, days, relevance_threshold=0)
             recency = {entry["entry_id"]: entry["recency_score"] for entry in answer["ranked_results"]}
             assert recency == {"week": pytest.approx(fresh), "today": 1.0}
 
@@ -363,5 +361,3 @@ def test_read_memory_takes_every_half_life_and_weight(days: float, weight: float
 def test_an_empty_list_is_an_empty_answer() -> None:
     answer: Any = memrank.read_memory("rate", [])
     assert answer["ranked_results"] == []
-
-

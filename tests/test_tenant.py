@@ -26,9 +26,7 @@ def linked(of: Tenant) -> dict[str, tuple[str | None, str | None]]:
     def name(row: int) -> str | None:
         return of.memories[row].id if row >= 0 else None
 
-    return {
-        memory.id: (name(int(of.previous[i])), name(int(of.following[i]))) for i, memory in enumerate(of.memories)
-    }
+    return {memory.id: (name(int(of.previous[i])), name(int(of.following[i]))) for i, memory in enumerate(of.memories)}
 
 
 @given(st.text(max_size=50))
@@ -52,7 +50,7 @@ def test_arrays_say_what_the_records_say() -> None:
     assert of.pinned[[a, b, c]].tolist() == [True, False, False]
     assert of.primary[[a, b, c]].tolist() == [False, True, False]
     assert of.turn[[a, b, c]].tolist() == [True, True, False]
-    assert of.tokens[[a, b, c]].tolist() == [7, 0, 1]
+    assert of.tokens[[a, b, c]].tolist() == [8, 0, 1]
     assert np.isnan(of.times.created[b])
     march, april, may, year = (1772323200.0, 1775001600.0, 1777593600.0, 1735689600.0)
     assert (of.times.created_start[c], of.times.created[c]) == (march, april)

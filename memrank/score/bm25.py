@@ -56,6 +56,17 @@ def idf(visible: int, holding: int) -> float:
     return float(np.log(1.0 + (visible - holding + 0.5) / (holding + 0.5)))
 
 
+def idf_of(postings: Postings, terms: NDArray[np.int64], visible: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """idf of each of these terms over the visible documents, shape (len(terms),)."""
+    total = int(visible.sum())
+    if total == len(visible):
+        holding = postings.starts[terms + 1] - postings.starts[terms]
+    else:
+        seen = np.concatenate([[0], np.cumsum(visible[postings.docs])])
+        holding = seen[postings.starts[terms + 1]] - seen[postings.starts[terms]]
+    return np.log(1.0 + (total - holding + 0.5) / (holding + 0.5))
+
+
 def score(
     postings: Postings,
     query: Mapping[int, int],

@@ -1,4 +1,4 @@
-"""Explicit supersession: a replaced memory ranks strictly below the one that replaces it."""
+"""Supersession in the ranking: a replaced memory ranks strictly below the one that replaces it."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,3 +34,24 @@ def factors(raw: Floats, successor: Rows) -> Floats:
                 factor[old] = min(DEMOTION, ceiling / plain[old])
             done.append(old)
     return np.array(factor, dtype=np.float64)
+
+
+def swaps(score: Floats, newer: Rows) -> tuple[Floats, Rows, Floats]:
+    """Factors that let each outdated candidate and the newer one change places, and give nothing else a new place.
+
+    `newer` is the candidate that outdates each one, -1 for none. A newer candidate is lifted to the highest score that it
+    outdates, and what it outdates is put just below it: if the judgement was wrong, one place is lost and no more. Returns
+    the lift of each candidate (1: none), on whose account (-1: nobody's), and the factor that puts it below (1: none).
+    """
+    lift, demotion = np.ones_like(score), np.ones_like(score)
+    by = np.full(len(score), -1, dtype=np.int64)
+    olds = np.flatnonzero((newer >= 0) & (score > 0))
+    for old in olds:
+        new = newer[old]
+        if score[new] > 0 and score[old] > score[new] * lift[new]:
+            lift[new], by[new] = score[old] / score[new], old
+    for old in olds:
+        new = newer[old]
+        if score[new] > 0:
+            demotion[old] = min(1.0, STEP * score[new] * lift[new] / score[old])
+    return lift, by, demotion

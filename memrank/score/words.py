@@ -32,7 +32,7 @@ class Bag:
 
     def total(self, weight: Floats) -> Floats:
         """Sum of a weight a term, shape (terms,), over each candidate's terms: shape (n,)."""
-        return np.bincount(self.owner, weights=weight[self.ids], minlength=self.n)
+        return np.bincount(self.owner, weights=weight[self.ids], minlength=self.n).astype(np.float64)
 
     def any(self, mark: Bools) -> Bools:
         """Whether a candidate holds a marked term, shape (n,)."""

@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from memrank.chain import JUDGED
+from memrank.conflicts import MAX_PAIRED, outdated
 from memrank.evidence import justify
 from memrank.score import fuse, relevance, supersede
 from memrank.score.importance import FLOOR, importance
@@ -96,6 +97,9 @@ class Ranker(Stage):
         factor = supersede.factors(raw, successor)
         reason, stale_flag = self._exclusions(slate, judged, raw)
         score = np.where(reason == 0, raw * factor, 0.0)
+        newer, likely = self._outdated(slate, score, reason, successor)
+        lift, lifted_over, demotion = supersede.swaps(score, newer)
+        score = score * lift * demotion
         columns = {
             **{PARTS[name]: values for name, values in parts.items()},
             Column.RAW_SCORE: raw,
@@ -103,6 +107,11 @@ class Ranker(Stage):
             Column.SCORE: score,
             Column.SUPERSEDED_BY: successor.astype(np.float64),
             Column.INHERITS: inherits.astype(np.float64),
+            Column.OUTDATED_BY: newer.astype(np.float64),
+            Column.OUTDATED: likely,
+            Column.DEMOTION: demotion,
+            Column.LIFT: lift,
+            Column.LIFTED_OVER: lifted_over.astype(np.float64),
             Column.STALE_FLAG: stale_flag.astype(np.float64),
         }
         limit = slate.limits.top_k if slate.limits.top_k is not None else params.top_k
@@ -120,6 +129,14 @@ class Ranker(Stage):
         place = np.full(len(slate.tenant.memories) + 1, -1, dtype=np.int64)
         place[slate.rows] = np.arange(len(slate))
         return place[slate.tenant.successor[slate.rows]]
+
+    def _outdated(self, slate: Slate, score: Floats, reason: Floats, successor: Rows) -> tuple[Rows, Floats]:
+        """Candidate that outdates each one without the data saying so (-1: none), and how likely that is."""
+        newer, likely = np.full(len(slate), -1, dtype=np.int64), np.zeros(len(slate))
+        if self.params.supersession.infer:
+            best = slate.ranked(score, np.where(successor >= 0, 1.0, reason))[:MAX_PAIRED]
+            newer[best], likely[best] = outdated(slate, best, self.params.supersession.threshold)
+        return newer, likely
 
     def _importance(self, slate: Slate, superseded: Bools) -> Floats:
         params, tenant, rows = self.params.importance, slate.tenant, slate.rows

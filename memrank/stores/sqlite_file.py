@@ -183,6 +183,8 @@ def translated(path: Path) -> Iterator[None]:
         raise
     except sqlite3.Error as error:
         raise _store_error(path, error) from error
+    except UnicodeDecodeError as error:  # a damaged schema, which SQLite quotes in a message that Python decodes
+        raise damaged(path, "a text in it is not UTF-8") from error
 
 
 def damaged(path: Path, what: str) -> StoreError:

@@ -76,7 +76,8 @@ class StaticEmbedder:
         """
         short = self.embed(words)[:, :WORD_DIMENSIONS]
         norms = np.sqrt(np.einsum("ij,ij->i", short, short))[:, None]
-        return np.divide(short, norms, out=np.zeros_like(short), where=norms > 0)
+        unit: Vectors = np.divide(short, norms, out=np.zeros_like(short), where=norms > 0)
+        return unit
 
     def _embed_batch(self, texts: list[str], out: Vectors) -> None:
         encoded = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)

@@ -7,7 +7,7 @@ SCANNED = 20_000
 """Characters that are read; what comes after is not summarized."""
 ELLIPSIS = "…"
 
-# A point within a number or a name ("4.25", "memrank.org") ends nothing.
+# A point inside a number or a name ("4.25", "memrank.org") ends nothing.
 _SENTENCE = re.compile(r"(?:[^.!?。！？\n]|[.!?](?=\w))+[.!?。！？]*[\"'”’»)\]]*\s*")
 
 

@@ -152,6 +152,14 @@ def test_a_damaged_store(data: st.DataObject, here: Path) -> None:
         civil(READERS[name](path))
 
 
+def test_a_store_whose_schema_is_no_text(here: Path) -> None:
+    damaged = Path("memories.db").read_bytes().replace(b"CREATE TABLE memories", b"CREATE T\xedBLE memories")
+    Path("damaged.db").write_bytes(damaged)
+    for name in ("store", "store of a batch", "export", "into"):
+        answer = civil(READERS[name](Path("damaged.db")))
+        assert (answer.code, "damaged" in answer.err) == (3, True)
+
+
 @each_reader
 def test_a_folder_a_missing_file_and_a_file_taken_for_a_folder(read: Read, here: Path) -> None:
     Path("folder").mkdir()

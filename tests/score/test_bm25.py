@@ -16,6 +16,10 @@ documents = st.lists(st.lists(st.integers(0, TERMS - 1), max_size=9), max_size=8
 queries = st.lists(st.integers(0, TERMS - 1), max_size=6)
 
 
+def masked(docs: list[list[int]]) -> st.SearchStrategy[tuple[list[list[int]], list[bool]]]:
+    return st.tuples(st.just(docs), st.lists(st.booleans(), min_size=len(docs), max_size=len(docs)))
+
+
 def build(docs: list[list[int]], terms: int = TERMS) -> Postings:
     return Postings.build([np.array(doc, dtype=np.int32) for doc in docs], terms)
 
@@ -60,7 +64,7 @@ def test_equals_bm25s(docs: list[list[int]], query: list[int], constants: tuple[
     assert scores == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
-@given(documents.flatmap(lambda docs: st.tuples(st.just(docs), st.lists(st.booleans(), min_size=len(docs), max_size=len(docs)))), queries)
+@given(documents.flatmap(masked), queries)
 def test_hidden_documents_leave_no_trace(case: tuple[list[list[int]], list[bool]], query: list[int]) -> None:
     docs, seen = case
     visible = np.array(seen, dtype=np.bool_)

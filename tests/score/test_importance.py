@@ -10,6 +10,8 @@ from strategies import ages, columns, shares
 from memrank.score.importance import importance
 from memrank.score.temporal import DAY, MONTH
 
+Floats = NDArray[np.float64]
+
 SIX_MONTHS = 6 * MONTH
 
 
@@ -73,9 +75,9 @@ def test_the_future_and_the_very_old_stay_within_the_clamp() -> None:
     st.booleans(),
 )
 def test_within_the_clamp_falling_with_age_rising_with_use(
-    stated: NDArray[np.float64], age: NDArray[np.float64], uses: NDArray[np.float64], decay: str, rate: float, boost: bool
+    stated: Floats, age: Floats, uses: Floats, decay: str, rate: float, boost: bool
 ) -> None:
-    def value(age: NDArray[np.float64], uses: NDArray[np.float64]) -> NDArray[np.float64]:
+    def value(age: Floats, uses: Floats, stated: Floats = stated) -> Floats:
         return importance(stated, age, uses, decay=decay, rate_per_month=rate, boost=boost)  # type: ignore[arg-type]
 
     now = value(age, uses)
@@ -84,5 +86,5 @@ def test_within_the_clamp_falling_with_age_rising_with_use(
     assert (value(age, uses + 1) >= now).all()
     # A strong memory never fades below a weaker one of the same age and use.
     order = np.argsort(np.where(np.isnan(stated), 0.5, stated), kind="stable")
-    same = importance(stated[order], np.full(8, age[0]), np.full(8, uses[0]), decay=decay, rate_per_month=rate, boost=boost)  # type: ignore[arg-type]
+    same = value(np.full(8, age[0]), np.full(8, uses[0]), stated[order])
     assert (np.diff(same) >= 0).all()

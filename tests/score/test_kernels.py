@@ -134,7 +134,5 @@ def test_a_floor_is_the_least_value_and_keeps_the_order(k: NDArray[np.float64], 
         (25, 25, None, None, 0),
     ],
 )
-def test_distance_to_a_period(
-    first: float, last: float, start: float | None, end: float | None, away: float
-) -> None:
+def test_distance_to_a_period(first: float, last: float, start: float | None, end: float | None, away: float) -> None:
     assert t.distance(at(first), at(last), start, end).tolist() == [away]

@@ -45,6 +45,7 @@ def test_other_tenants_and_hidden_memories_leave_no_trace_in_the_scores(embedder
 
 
 def test_sentence_vectors_find_what_shares_no_word() -> None:
-    memories = [record("car", "He bought an automobile."), record("bread", "She baked a loaf."), record("tax", "A levy.")]
+    texts = {"car": "He bought an automobile.", "bread": "She baked a loaf.", "tax": "A levy."}
+    memories = [record(name, text) for name, text in texts.items()]
     ranking = read(pipeline(embedder="wordllama", prefilter={"dense_weight": 1.0}), memories, "car purchase")
     assert ranking.results[0].id == "car"

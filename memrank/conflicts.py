@@ -1,0 +1,60 @@
+"""Supersession that no data states: which of the best candidates is outdated by another, judged at read time."""
+
+import numpy as np
+
+from memrank.score import bm25
+from memrank.score.conflict import Evidence, newest, shipped
+from memrank.score.words import Bag
+from memrank.slate import Column, Slate
+from memrank.tenant import Rows
+from memrank.types import Floats, Sensitivity
+
+MAX_PAIRED = 32
+"""Candidates that are compared with each other: the best ones."""
+
+
+def outdated(slate: Slate, best: Rows, threshold: float) -> tuple[Rows, Floats]:
+    """For each of the candidates `best` (best first), the candidate that outdates it (-1: none) and how likely that is.
+
+    Shape (k,) each, the first with indices into the slate. Nothing is outdated where an earlier value is asked for.
+    """
+    if slate.time.asks_previous or len(best) < 2:
+        return np.full(len(best), -1, dtype=np.int64), np.zeros(len(best))
+    end, likely = newest(shipped().probability(evidence(slate, best)), threshold)
+    return np.where(end >= 0, best[end], -1), likely
+
+
+def evidence(slate: Slate, best: Rows) -> Evidence:
+    """What is known of these candidates and of each pair of them."""
+    tenant = slate.tenant
+    rows = slate.rows[best]
+    bag = Bag.of(tenant.distinct, tenant.distinct_start, rows)
+    held = np.zeros(len(tenant.numeric), dtype=np.bool_)
+    held[bag.ids] = True
+    terms = np.flatnonzero(held)
+    place = np.zeros(len(held), dtype=np.int64)
+    place[terms] = np.arange(len(terms))
+    holds = np.zeros((len(best), len(terms)))
+    holds[bag.owner, place[bag.ids]] = 1.0
+    weights = bm25.idf_of(tenant.postings, terms, slate.visible)
+    asked = np.isin(terms, [tenant.vocabulary[term] for term in slate.query_terms])
+    vectors = tenant.vectors[rows].astype(np.float64) if tenant.vectors is not None else np.zeros((len(best), 1))
+    sessions = [slate.memory(int(k)).session_id for k in best]
+    codes = {session: i for i, session in enumerate(dict.fromkeys(sessions))}
+    alone = len(codes)
+    return Evidence(
+        shared=_product(holds, weights),
+        asked=_product(holds[:, asked], weights[asked]),
+        numbers=_product(holds[:, tenant.numeric[terms]], np.ones(int(tenant.numeric[terms].sum()))),
+        cosine=np.einsum("id,jd->ij", vectors, vectors),
+        session=np.array([alone + i if s is None else codes[s] for i, s in enumerate(sessions)], dtype=np.int64),
+        age=slate[Column.AGE][best],
+        dated=slate[Column.DATED][best] > 0,
+        historical=slate.time.sensitivity is Sensitivity.HISTORICAL,
+    )
+
+
+def _product(holds: Floats, weights: Floats) -> Floats:
+    """(k, k): summed weight of what two rows both hold. Sums of the same numbers in the same order, whatever the threads."""
+    product: Floats = np.einsum("it,jt->ij", holds * weights, holds)
+    return product

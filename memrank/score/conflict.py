@@ -1,0 +1,134 @@
+"""Which of two candidates states a newer value of the same thing: a logistic judgement over evidence of the pair.
+
+All arrays over pairs have shape (k, k): row is the older candidate, column the newer one. The coefficients are fitted by
+`benchmarks/fit_conflict.py` and shipped in `memrank/data/conflict.json`.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memrank.score.relevance import combine, sigmoid
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+FEATURES = (
+    "old_in_new",
+    "new_in_old",
+    "similarity",
+    "same_question",
+    "joint",
+    "other_numbers",
+    "same_session",
+    "context",
+    "rank_old",
+    "rank_new",
+    "historical",
+    "gap",
+    "only_old",
+    "only_new",
+)
+
+DAY = 86400.0
+MOST_LEFT = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What is known of k candidates, best first, and of each pair of them."""
+
+    shared: Floats
+    """(k, k): summed weight of the terms that both hold; the diagonal is what each holds."""
+    asked: Floats
+    """(k, k): the same, of the query's terms only."""
+    numbers: Floats
+    """(k, k): how many numbers both hold."""
+    cosine: Floats
+    """(k, k): of the sentence vectors; 0 without an embedder."""
+    session: Ints
+    """(k,): equal for candidates of one sitting."""
+    age: Floats
+    """(k,): seconds; meaningless where `dated` is False."""
+    dated: Bools
+    historical: bool
+    """Whether the query asks about the past."""
+
+
+def pair_features(evidence: Evidence) -> dict[str, Floats]:
+    """Features of every pair, each of shape (k, k)."""
+    shared, asked, numbers = evidence.shared, evidence.asked, evidence.numbers
+    own = np.diag(shared) + 1e-9
+    own_asked = np.diag(asked)
+    own_numbers = np.diag(numbers)
+    k = len(own)
+    whole = np.ones((k, k))
+    old_in_new = shared / own[:, None]
+    new_in_old = shared / own[None, :]
+    same_question = asked / (np.maximum(own_asked[:, None], own_asked[None, :]) + 1e-9)
+    beyond = own - own_asked
+    context = (shared - asked) / (np.minimum(beyond[:, None], beyond[None, :]) + 1e-9)
+    both_numbered = (own_numbers[:, None] > 0) & (own_numbers[None, :] > 0)
+    other_numbers = both_numbered & (numbers < np.minimum(own_numbers[:, None], own_numbers[None, :]))
+    rank = np.log1p(np.arange(k))
+    return {
+        "old_in_new": old_in_new,
+        "new_in_old": new_in_old,
+        "similarity": evidence.cosine,
+        "same_question": same_question,
+        "joint": np.minimum(old_in_new, new_in_old) * same_question,
+        "other_numbers": other_numbers.astype(np.float64),
+        "same_session": (evidence.session[:, None] == evidence.session[None, :]).astype(np.float64),
+        "context": np.clip(context, 0.0, 1.0),
+        "rank_old": rank[:, None] * whole,
+        "rank_new": rank[None, :] * whole,
+        "historical": whole * evidence.historical,
+        "gap": np.log1p(np.maximum(0.0, evidence.age[:, None] - evidence.age[None, :]) / DAY),
+        "only_old": np.minimum((own[:, None] - shared) / 10.0, MOST_LEFT),
+        "only_new": np.minimum((own[None, :] - shared) / 10.0, MOST_LEFT),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictModel:
+    """Coefficients over `pair_features`, and the intercept."""
+
+    coefficients: Mapping[str, float]
+    intercept: float
+
+    def probability(self, evidence: Evidence) -> Floats:
+        """(k, k): that the column candidate, which must be newer, states a newer value of what the row candidate states."""
+        chance = sigmoid(self.intercept + combine(pair_features(evidence), self.coefficients))
+        newer = evidence.age[:, None] > evidence.age[None, :]
+        return np.where(newer & evidence.dated[:, None] & evidence.dated[None, :], chance, 0.0)
+
+
+@cache
+def shipped() -> ConflictModel:
+    """The model that comes with the package."""
+    raw = json.loads(files("memrank.data").joinpath("conflict.json").read_text(encoding="utf-8"))
+    return ConflictModel(coefficients=raw["coefficients"], intercept=float(raw["intercept"]))
+
+
+def newest(chance: Floats, threshold: float) -> tuple[Ints, Floats]:
+    """The candidate that replaces each one (-1: none) and how likely, from the (k, k) probabilities: shape (k,) each.
+
+    A chain is followed to its end. Since only a newer candidate can replace an older one, chains never close.
+    """
+    k = len(chance)
+    best = chance.argmax(axis=1) if k else np.empty(0, dtype=np.int64)
+    likely = chance[np.arange(k), best] if k else np.empty(0)
+    following = np.where(likely >= threshold, best, -1)
+    end = following.copy()
+    for _ in range(k):
+        further = np.where(end >= 0, following[end], -1)
+        if not (further >= 0).any():
+            break
+        end = np.where(further >= 0, further, end)
+    return end, np.where(following >= 0, likely, 0.0)
