@@ -49,7 +49,9 @@ def read_memory(
     text = context.pop("query", None) or context.pop("text", None)
     unknown = sorted(set(context) - {"as_of", "namespace", "filters", *QUERY_FIELDS})
     if unknown:
-        raise UsageError(f"query_context holds {', '.join(map(repr, unknown))}", hint=f"filters are: {', '.join(sorted(FILTERS))}")
+        raise UsageError(
+            f"query_context holds {', '.join(map(repr, unknown))}", hint=f"filters are: {', '.join(sorted(FILTERS))}"
+        )
     if not SHORTEST_DAYS <= recency_decay_days <= LONGEST_DAYS:
         allowed = f"from {SHORTEST_DAYS:g} to {LONGEST_DAYS:g}"
         raise UsageError(f"recency_decay_days is {recency_decay_days}; it must be {allowed}")

@@ -15,7 +15,9 @@ MAX_WORDS = 24
 """Words of a query that are compared one by one: the rarest of a longer one."""
 
 
-def word_columns(tenant: Tenant, rows: Rows, terms: Mapping[str, float], visible: int, analyzer: Analyzer) -> dict[Column, Floats]:
+def word_columns(
+    tenant: Tenant, rows: Rows, terms: Mapping[str, float], visible: int, analyzer: Analyzer
+) -> dict[Column, Floats]:
     """Columns of the candidates `rows`, each of shape (n,).
 
     `terms` holds the query's terms with their idf, 0 for a term that no visible memory holds: it then weighs as much as

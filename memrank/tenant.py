@@ -162,7 +162,9 @@ class Tenant:
         previous, following = _neighbours(memories)
         order = np.empty(len(memories), dtype=np.int64)
         order[sorted(range(len(memories)), key=lambda i: memories[i].id)] = np.arange(len(memories))
-        distinct = [np.array(list(dict.fromkeys(item.terms.tolist()))[:MAX_DISTINCT], dtype=np.int32) for item in indexed]
+        distinct = [
+            np.array(list(dict.fromkeys(item.terms.tolist()))[:MAX_DISTINCT], dtype=np.int32) for item in indexed
+        ]
         vectors = None
         if indexed and all(item.vector is not None for item in indexed):
             vectors = np.stack([item.vector for item in indexed if item.vector is not None], dtype=np.float32)

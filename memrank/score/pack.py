@@ -11,7 +11,9 @@ KEEP, SUMMARIZE, DROP, OVERWRITE = range(4)
 """Actions, in the order of `slate.ACTIONS`."""
 
 
-def decay_class(decay: Floats, overwritten: Bools, *, keep_below: float, summarize_from: float, drop_from: float) -> Ints:
+def decay_class(
+    decay: Floats, overwritten: Bools, *, keep_below: float, summarize_from: float, drop_from: float
+) -> Ints:
     """1 critical, 2 high, 3 medium, 4 low by decay (0 essential to 1 worthless); 5 for what was overwritten."""
     classes = 1 + (decay >= keep_below).astype(np.int64) + (decay >= summarize_from) + (decay >= drop_from)
     return np.where(overwritten, 5, classes).astype(np.int64)

@@ -129,7 +129,9 @@ class Pruner(Stage):
             planned[inside], decay[inside], full[inside], short[inside], protected[inside], max_tokens=budget
         )
         if not fits:
-            notes.add("info", "pruner", "protected_over_budget", "protected memories alone exceed max_tokens; all are kept")
+            notes.add(
+                "info", "pruner", "protected_over_budget", "protected memories alone exceed max_tokens; all are kept"
+            )
         out = (reason == 0) & (action >= pack.DROP)
         reason[out & (planned == pack.OVERWRITE)] = REASONS.index("stale")
         reason[out & (planned == pack.DROP)] = REASONS.index("below_min_score")

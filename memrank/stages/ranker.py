@@ -167,7 +167,9 @@ class Ranker(Stage):
         dated = slate[Column.DATED] > 0
         age = slate[Column.AGE]
         stale = dated & (age > params.stale_after) if ages and params.stale_after is not None else np.zeros_like(dated)
-        ageing = dated & (age >= params.staleness_threshold) if ages and params.staleness_threshold is not None else stale
+        ageing = (
+            dated & (age >= params.staleness_threshold) if ages and params.staleness_threshold is not None else stale
+        )
         rules = (
             ("expired", slate[Column.EXPIRED] > 0),
             ("invalid_then", slate[Column.INVALID_THEN] > 0),

@@ -97,7 +97,9 @@ class Temporal(Stage):
             )
         elif undated:
             policy = "0" if self.params.undated == "zero" else f"{UNDATED_NEUTRAL}"
-            notes.add("info", "temporal", "no_date", f"undated candidates have freshness {policy} where age matters", undated)
+            notes.add(
+                "info", "temporal", "no_date", f"undated candidates have freshness {policy} where age matters", undated
+            )
         times, rows = slate.tenant.times, slate.rows
         past = time.sensitivity is Sensitivity.HISTORICAL or time.asks_previous
         invalid = (times.valid[rows] > now) | ((times.invalid[rows] <= now) & ~past)

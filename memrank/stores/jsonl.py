@@ -44,9 +44,7 @@ class FileStore:
             if tenant is None:
                 vocabulary = Vocabulary()
                 indexed = index(self._groups.get(name, []), self._analyzer, vocabulary)
-                tenant = self._tenants[name] = Tenant.build(
-                    name, indexed, vocabulary, self._analyzer.language
-                )
+                tenant = self._tenants[name] = Tenant.build(name, indexed, vocabulary, self._analyzer.language)
         mask = visible(tenant, as_of, filters, tolerance)
         notes = loaded.file_notes + loaded.tenant_notes.get(name, ())
         return Snapshot(tenant=tenant, visible=mask, version=loaded.sha256, notes=notes)

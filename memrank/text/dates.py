@@ -160,9 +160,7 @@ _DATES = (
     _WEEKDAY + r"(?P<month>[a-z]{3,9})\.? (?P<day>[0-9]{1,2})(?:st|nd|rd|th)?,? (?P<year>[0-9]{4})",
 )
 _PATTERNS = tuple(
-    Pattern(pattern)
-    for form in _DATES
-    for pattern in (rf"{form}(?:(?:t|,? (?:at )?){_TIME})?", rf"{_TIME} on {form}")
+    Pattern(pattern) for form in _DATES for pattern in (rf"{form}(?:(?:t|,? (?:at )?){_TIME})?", rf"{_TIME} on {form}")
 )
 _MONTH_PATTERNS = (
     Pattern(r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})"),

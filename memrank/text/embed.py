@@ -29,10 +29,14 @@ Vectors = NDArray[np.float32]
 def _package_file(folder: str, name: str) -> Path:
     spec = importlib.util.find_spec("wordllama")
     if spec is None or spec.origin is None:
-        raise MemrankError("the package wordllama is not installed", hint="pip install wordllama, or index: {embedder: none}")
+        raise MemrankError(
+            "the package wordllama is not installed", hint="pip install wordllama, or index: {embedder: none}"
+        )
     path = Path(spec.origin).parent / folder / name
     if not path.is_file():
-        raise MemrankError(f"this version of wordllama has no {folder}/{name}", hint="pip install 'wordllama>=0.4.0,<0.5'")
+        raise MemrankError(
+            f"this version of wordllama has no {folder}/{name}", hint="pip install 'wordllama>=0.4.0,<0.5'"
+        )
     return path
 
 
@@ -49,7 +53,9 @@ class StaticEmbedder:
         from safetensors import safe_open
         from tokenizers import Tokenizer
 
-        self._tokenizer: Tokenizer = Tokenizer.from_file(str(_package_file("tokenizers", "l2_supercat_tokenizer_config.json")))
+        self._tokenizer: Tokenizer = Tokenizer.from_file(
+            str(_package_file("tokenizers", "l2_supercat_tokenizer_config.json"))
+        )
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         with safe_open(str(_package_file("weights", "l2_supercat_256.safetensors")), framework="numpy") as weights:
