@@ -9,7 +9,7 @@ from memrank.checking import check_file
 from memrank.errors import UsageError
 from memrank.pipeline import Pipeline
 from memrank.registry import build
-from memrank.render.views import memory_read
+from memrank.views import memory_read
 from memrank.spec import Spec
 from memrank.specfile import spec_sha256
 from memrank.tenant import FILTERS

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memrank.slate import Column as C
+from memrank.slate import Column as C  # noqa: N817 - the tables below are read by their names
 from memrank.spec import StageSpec
 
 JUDGED = frozenset(

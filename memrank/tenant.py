@@ -5,6 +5,7 @@ Arrays have shape (n,); times are seconds since 1970 in float64, NaN where there
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -250,7 +251,7 @@ def _neighbours(memories: Sequence[Memory]) -> tuple[Rows, Rows]:
     for rows in sittings.values():
         if all(memories[i].turn is not None for i in rows):
             rows.sort(key=lambda i: (memories[i].turn or 0, memories[i].position))
-        for before, after in zip(rows, rows[1:], strict=False):
+        for before, after in pairwise(rows):
             following[before] = after
             previous[after] = before
     return previous, following

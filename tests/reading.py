@@ -59,9 +59,7 @@ class _Said:
         return SimpleNamespace(answer=np.array(said, dtype=np.float64))
 
 
-def record(
-    name: str, content: str = "The rate is four percent.", *, days: float | None = 1, **fields: object
-) -> Record:
+def record(name: str, content: str | None = None, *, days: float | None = 1, **fields: object) -> Record:
     """A record made some days before NOW, or without any date."""
     made = {} if days is None else {"created_at": (AS_OF - timedelta(days=days)).isoformat()}
     text = f"The rate of {name} is four percent." if content is None else content

@@ -176,7 +176,7 @@ def _writer(form: str, include_excluded: bool, max_tokens: int | None, *, to_fil
         return lambda ranking: context_block(ranking.result, ranking.spec, max_tokens=max_tokens)
     if form == "json":
         return lambda ranking: json_text(ranking.to_dict(), indent=2)
-    from memrank.render.views import VIEWS, memory_read
+    from memrank.views import VIEWS, memory_read
 
     if form == "memory-read":
         return lambda ranking: json_text(memory_read(ranking.result, include_excluded=include_excluded), indent=2)

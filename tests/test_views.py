@@ -6,7 +6,7 @@ import pytest
 from factories import HOSTILE, item, memory, result, spec
 
 from memrank.errors import UsageError
-from memrank.render.views import VIEWS, memory_read
+from memrank.views import VIEWS, memory_read
 from memrank.result import Adjustment, Result
 
 THIRD = 1 / 3
