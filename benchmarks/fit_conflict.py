@@ -2,11 +2,11 @@
 
     python benchmarks/fit_conflict.py FOLDER [FOLDER ...] [--out FILE]
 
-Each FOLDER is a golden set whose queries name `metadata.stale` ids (superseded evidence) and `metadata.current` ids (its
-replacement; the relevant ids that are not stale where it is left out). A pair (older candidate, newer candidate) of one
-query's best candidates is positive when the older is stale and the newer current. The negatives that count most are those
-whose older candidate is relevant: demoting it would cost relevance. Logistic regression with a quadratic penalty on
-standardised features, each set with equal weight; deterministic.
+Each FOLDER is a golden set whose queries name `metadata.stale` ids (superseded evidence) and `metadata.current`
+ids (its replacement; the relevant ids that are not stale where it is left out). A pair (older candidate, newer
+candidate) of one query's best candidates is positive when the older is stale and the newer current. The negatives
+that count most are those whose older candidate is relevant: demoting it would cost relevance. Logistic regression
+with a quadratic penalty on standardised features, each set with equal weight; deterministic.
 """
 
 import argparse

@@ -4,9 +4,9 @@
 
 Each FOLDER is a golden set (memories.jsonl, queries.jsonl). Two steps, both deterministic (no random number is drawn):
 
-1. Order. The features that order the candidates of a query are fitted by listwise softmax cross-entropy (Cao et al. 2007):
-   each set, and in it each answerable query, with equal weight; signs fixed to what the feature means; a quadratic penalty
-   pulls towards equal-share fusion with its neighbours. Capacity without variety does not travel.
+1. Order. The features that order the candidates of a query are fitted by listwise softmax cross-entropy (Cao
+   et al. 2007): each set, and in it each answerable query, with equal weight; signs fixed to what the feature means; a quadratic
+   penalty pulls towards equal-share fusion with its neighbours. Capacity without variety does not travel.
 2. Level. The logistic level is fitted by log loss over all candidates, a candidate at rank r with weight 1 / r, queries
    without any answer included, so that the output is a probability.
 

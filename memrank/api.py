@@ -9,10 +9,10 @@ from memrank.checking import check_file
 from memrank.errors import UsageError
 from memrank.pipeline import Pipeline
 from memrank.registry import build
-from memrank.views import memory_read
 from memrank.spec import Spec
 from memrank.specfile import spec_sha256
 from memrank.tenant import FILTERS
+from memrank.views import memory_read
 
 QUERY_FIELDS = ("domain", "phase", "observations", "constraints")
 SHORTEST_DAYS, LONGEST_DAYS = 1e-6, 365_000.0
@@ -40,10 +40,10 @@ def read_memory(
 ) -> dict[str, object]:
     """Rank a list of memories (or a file of them) in one call; the answer has the fields of the `memory-read` view.
 
-    `query_context` is the question, or a mapping with `query` and, where known, `as_of`, `namespace`, `filters`, `domain`,
-    `phase`, `observations`, `constraints`. `recency_decay_days` is the half-life of recency, which applies whatever the
-    question asks: composite = (1 - recency_weight) * relevance + recency_weight * recency. Memories below
-    `relevance_threshold` are left out. Raises UsageError and DataError as `Pipeline` does.
+    `query_context` is the question, or a mapping with `query` and, where known, `as_of`, `namespace`, `filters`,
+    `domain`, `phase`, `observations`, `constraints`. `recency_decay_days` is the half-life of recency, which
+    applies whatever the question asks: composite = (1 - recency_weight) * relevance + recency_weight * recency.
+    Memories below `relevance_threshold` are left out. Raises UsageError and DataError as `Pipeline` does.
     """
     context: dict[str, Any] = {"query": query_context} if isinstance(query_context, str) else dict(query_context)
     text = context.pop("query", None) or context.pop("text", None)

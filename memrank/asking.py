@@ -1,4 +1,6 @@
-"""From the arguments of a call to a checked query and its limits. The clock is read here, and nowhere else below the CLI."""
+"""From the arguments of a call to a checked query and its limits. The clock is read here, and nowhere else below the
+CLI.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime

@@ -55,6 +55,8 @@ def evidence(slate: Slate, best: Rows) -> Evidence:
 
 
 def _product(holds: Floats, weights: Floats) -> Floats:
-    """(k, k): summed weight of what two rows both hold. Sums of the same numbers in the same order, whatever the threads."""
+    """(k, k): summed weight of what two rows both hold. Sums of the same numbers in the same order, whatever the
+    threads.
+    """
     product: Floats = np.einsum("it,jt->ij", holds * weights, holds)
     return product

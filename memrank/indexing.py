@@ -45,7 +45,9 @@ class Analysed:
 
 
 class Analyzer:
-    """Reads text for the index, and remembers what it read: one for each (language, embedder), safe to share by threads."""
+    """Reads text for the index, and remembers what it read: one for each (language, embedder), safe to share by
+    threads.
+    """
 
     CAPACITY = 20_000
     WORDS = 200_000
@@ -91,7 +93,9 @@ class Analyzer:
             return np.stack([self._words[term] for term in terms])
 
     def analyse(self, texts: Sequence[str], *, remember: bool = False) -> list[Analysed]:
-        """Terms and vector of each text; those that are to be remembered are kept for the next call (CAPACITY newest)."""
+        """Terms and vector of each text; those that are to be remembered are kept for the next call (CAPACITY
+        newest).
+        """
         with self._lock:
             found = {text: self._kept[text] for text in texts if text in self._kept}
         missing = [text for text in dict.fromkeys(texts) if text not in found]

@@ -120,9 +120,9 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
     ) -> Ranking:
         """Rank what the store (or `memories`, where given) holds for the query as of a moment.
 
-        `as_of` is ISO 8601 or a datetime (without a zone: UTC), the clock where it is left out. Raises UsageError for an
-        empty query or a limit below 1, NamespaceError where the tenant is missing or unknown, DataError for memories that
-        cannot be read.
+        `as_of` is ISO 8601 or a datetime (without a zone: UTC), the clock where it is left out. Raises UsageError
+        for an empty query or a limit below 1, NamespaceError where the tenant is missing or unknown, DataError for
+        memories that cannot be read.
         """
         started = time.perf_counter()
         asked = ask(

@@ -1,4 +1,6 @@
-"""The answer of one read as plain values, and its JSON form `memrank.result/1`. Every number can be recomputed by hand."""
+"""The answer of one read as plain values, and its JSON form `memrank.result/1`. Every number can be recomputed by
+hand.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field

@@ -83,7 +83,9 @@ def _ends(moments: Iterable[Moment | None]) -> Floats:
 
 
 class WordTable:
-    """Short vectors of a tenant's terms, read when they are first needed. Safe to share: what is filled in never changes."""
+    """Short vectors of a tenant's terms, read when they are first needed. Safe to share: what is filled in never
+    changes.
+    """
 
     def __init__(self, terms: tuple[str, ...]) -> None:
         self._terms = terms
@@ -240,7 +242,8 @@ def _successor(memory: Memory, row: Mapping[str, int]) -> int:
 def _neighbours(memories: Sequence[Memory]) -> tuple[Rows, Rows]:
     """Rows of the turn before and after each turn of the same sitting, by turn number, else by position; -1 for none.
 
-    Only memories that name a session have neighbours: what merely stands next to another in a file need not belong to it.
+    Only memories that name a session have neighbours: what merely stands next to another in a file need not belong
+    to it.
     """
     previous = np.full(len(memories), -1, dtype=np.int64)
     following = np.full(len(memories), -1, dtype=np.int64)

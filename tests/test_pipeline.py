@@ -353,12 +353,12 @@ def test_any_moment_can_be_asked_about(as_of: Any, query: str) -> None:
 def test_ties_break_by_newer_effective_time_then_by_id() -> None:
     of = pipeline(ranker={"weights": {"relevance": 1.0}}, relevance=dict.fromkeys("abcdef", 0.5))
     memories = [
-        record("f", days=None),
-        record("e", days=None),
-        record("d", days=3),
-        record("c", days=2),
-        record("b", days=2),
-        record("a", days=9, event_date="2026-03-19T00:00:00Z"),
+        record("f", "Mortgages.", days=None),
+        record("e", "A ferry to Hvar.", days=None),
+        record("d", "Black coffee?", days=3),
+        record("c", "Nineteen guests came.", days=2),
+        record("b", "Repair the bicycle!", days=2),
+        record("a", "Snow on Tuesday.", days=9, event_date="2026-03-19T00:00:00Z"),
     ]
     assert ids(read(of, memories).results) == ["a", "b", "c", "d", "e", "f"]
 

@@ -6,8 +6,8 @@ import pytest
 from factories import HOSTILE, item, memory, result, spec
 
 from memrank.errors import UsageError
-from memrank.views import VIEWS, memory_read
 from memrank.result import Adjustment, Result
+from memrank.views import VIEWS, memory_read
 
 THIRD = 1 / 3
 

@@ -1,7 +1,7 @@
 """Which of two candidates states a newer value of the same thing: a logistic judgement over evidence of the pair.
 
-All arrays over pairs have shape (k, k): row is the older candidate, column the newer one. The coefficients are fitted by
-`benchmarks/fit_conflict.py` and shipped in `memrank/data/conflict.json`.
+All arrays over pairs have shape (k, k): row is the older candidate, column the newer one. The coefficients are
+fitted by `benchmarks/fit_conflict.py` and shipped in `memrank/data/conflict.json`.
 """
 
 import json
@@ -103,7 +103,9 @@ class ConflictModel:
     intercept: float
 
     def probability(self, evidence: Evidence) -> Floats:
-        """(k, k): that the column candidate, which must be newer, states a newer value of what the row candidate states."""
+        """(k, k): that the column candidate, which must be newer, states a newer value of what the row candidate
+        states.
+        """
         chance = sigmoid(self.intercept + combine(pair_features(evidence), self.coefficients))
         newer = evidence.age[:, None] > evidence.age[None, :]
         return np.where(newer & evidence.dated[:, None] & evidence.dated[None, :], chance, 0.0)

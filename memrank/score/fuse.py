@@ -1,4 +1,6 @@
-"""Putting scores together: standardising, weighted sums, bounded boosts, and a total order that never depends on input order."""
+"""Putting scores together: standardising, weighted sums, bounded boosts, and a total order that never depends on
+input order.
+"""
 
 from collections.abc import Mapping
 
@@ -10,7 +12,9 @@ Bools = NDArray[np.bool_]
 
 
 def standardise(values: Floats, among: Bools | None = None) -> Floats:
-    """(value - mean) / standard deviation, the two taken `among` some of the values; 0 everywhere if they are all alike."""
+    """(value - mean) / standard deviation, the two taken `among` some of the values; 0 everywhere if they are all
+    alike.
+    """
     # Sorted, because a sum of floats depends on their order, and the order of candidates must never matter.
     sample = np.sort(values if among is None else values[among])
     if len(sample) == 0:

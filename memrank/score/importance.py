@@ -1,7 +1,7 @@
 """Importance over time, on the 1 to 10 scale inside and 0 to 1 outside.
 
-clamp(base * decay(months) + boost, 1, 10) / 10, months of 30 days since the memory was recorded, boost = 0.5 a use and 3 at
-most. Exponential decay is (1 - rate)^months, linear is max(0, 1 - rate * months).
+clamp(base * decay(months) + boost, 1, 10) / 10, months of 30 days since the memory was recorded, boost = 0.5 a use
+and 3 at most. Exponential decay is (1 - rate)^months, linear is max(0, 1 - rate * months).
 """
 
 from typing import Literal

@@ -39,9 +39,10 @@ def factors(raw: Floats, successor: Rows) -> Floats:
 def swaps(score: Floats, newer: Rows) -> tuple[Floats, Rows, Floats]:
     """Factors that let each outdated candidate and the newer one change places, and give nothing else a new place.
 
-    `newer` is the candidate that outdates each one, -1 for none. A newer candidate is lifted to the highest score that it
-    outdates, and what it outdates is put just below it: if the judgement was wrong, one place is lost and no more. Returns
-    the lift of each candidate (1: none), on whose account (-1: nobody's), and the factor that puts it below (1: none).
+    `newer` is the candidate that outdates each one, -1 for none. A newer candidate is lifted to the highest score
+    that it outdates, and what it outdates is put just below it: if the judgement was wrong, one place is lost and
+    no more. Returns the lift of each candidate (1: none), on whose account (-1: nobody's), and the factor that
+    puts it below (1: none).
     """
     lift, demotion = np.ones_like(score), np.ones_like(score)
     by = np.full(len(score), -1, dtype=np.int64)

@@ -1,9 +1,10 @@
 """Decay kernels: how fresh a memory of a given age is. k(0) = 1, k never rises, k in [0, 1].
 
-Ages and parameters are seconds, float64; parameters may be one number or one a memory, shape (n,). "Half-life" means the
-age at which the unfloored value is one half, for every kernel that has one. Formulas: exponential, linear and gaussian as
-the decay functions of Elasticsearch's function_score query with decay 0.5; weibull rescaled so that its half-life does
-not depend on beta; power is the hyperbolic forgetting curve of Wixted and Ebbesen (1991) with k(0) = 1.
+Ages and parameters are seconds, float64; parameters may be one number or one a memory, shape (n,). "Half-life"
+means the age at which the unfloored value is one half, for every kernel that has one. Formulas: exponential,
+linear and gaussian as the decay functions of Elasticsearch's function_score query with decay 0.5; weibull rescaled
+so that its half-life does not depend on beta; power is the hyperbolic forgetting curve of Wixted and Ebbesen
+(1991) with k(0) = 1.
 """
 
 from typing import TypeAlias

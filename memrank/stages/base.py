@@ -11,7 +11,9 @@ Answer = TypeVar("Answer")
 
 
 class Stage(dspy.Module):  # type: ignore[misc]
-    """One step of the chain. `signature` states what goes in and comes out, in types that a language model could fill."""
+    """One step of the chain. `signature` states what goes in and comes out, in types that a language model could
+    fill.
+    """
 
     kind: ClassVar[str]
     signature: ClassVar[type[dspy.Signature]]

@@ -1,4 +1,6 @@
-"""pruner.v1: what stays in the context. Keep, summarize or drop by decay, within a token budget; what is protected stays."""
+"""pruner.v1: what stays in the context. Keep, summarize or drop by decay, within a token budget; what is protected
+stays.
+"""
 
 from typing import Any, ClassVar, Literal
 
@@ -29,7 +31,9 @@ class ElementDecay(BaseModel):
 
 class PruneContext(dspy.Signature):  # type: ignore[misc]
     """Decide what each element of an agent's context is still worth for the query. Commitments, open questions, pending
-    actions and pinned elements are never dropped. A corrected or superseded element is class 5. Age alone is no reason."""
+    actions and pinned elements are never dropped. A corrected or superseded element is class 5. Age alone is no
+    reason.
+    """
 
     query: QueryView = dspy.InputField()
     elements: list[MemoryView] = dspy.InputField()

@@ -1,4 +1,6 @@
-"""ranker.v1: relevance, freshness, importance and authority become one score; thresholds exclude; what was superseded sinks."""
+"""ranker.v1: relevance, freshness, importance and authority become one score; thresholds exclude; what was superseded
+sinks.
+"""
 
 from typing import Any, ClassVar
 

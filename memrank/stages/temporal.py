@@ -167,8 +167,8 @@ class Temporal(Stage):
 def effective(slate: Slate, clock: Literal["event", "created", "accessed"]) -> tuple[Floats, Floats]:
     """First and last second of each candidate's effective time, NaN where it has none.
 
-    `event`: event_date, else created_at; `created`: created_at, else event_date; `accessed`: the later of created_at and
-    last_accessed_at. A coarse date is a span, an instant has first == last.
+    `event`: event_date, else created_at; `created`: created_at, else event_date; `accessed`: the later of
+    created_at and last_accessed_at. A coarse date is a span, an instant has first == last.
     """
     times, rows = slate.tenant.times, slate.rows
     created = times.created_start[rows], times.created[rows]

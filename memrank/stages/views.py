@@ -1,4 +1,6 @@
-"""How a query and its candidates look in a typed signature: pydantic models, validated, with nothing a judge must not see."""
+"""How a query and its candidates look in a typed signature: pydantic models, validated, with nothing a judge must not
+see.
+"""
 
 from pydantic import BaseModel, ConfigDict, Field
 

@@ -33,8 +33,8 @@ def read_memories(path: str | os.PathLike[str], *, importance_scale: float = 1.0
 
     Formats are told apart by suffix and content: plain records, envelopes (`results`, `memories`, `data`, `items`,
     `messages`), mem0 exports, LangGraph store items, MCP memory graphs, LongMemEval haystacks, chat logs. A record
-    that cannot be used is left out with a note; of records with one id in one namespace the last counts. `importance_scale` as in
-    `read_record`. An empty file holds no memories.
+    that cannot be used is left out with a note; of records with one id in one namespace the last counts.
+    `importance_scale` as in `read_record`. An empty file holds no memories.
 
     Raises DataError if the file cannot be read, is in no known format, or has records but none that can be used.
     """

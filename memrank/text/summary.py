@@ -14,7 +14,8 @@ _SENTENCE = re.compile(r"(?:[^.!?。！？\n]|[.!?](?=\w))+[.!?。！？]*[\"'�
 def summarize(text: str, weights: Mapping[str, float], terms: Callable[[str], list[str]], max_bytes: int) -> str:
     """Extract of at most `max_bytes` of UTF-8, from sentences ranked by the summed weight of the query terms they hold.
 
-    Sentences without any such term count by their order, so that a text that shares nothing is represented by its start.
+    Sentences without any such term count by their order, so that a text that shares nothing is represented by its
+    start.
     """
     sentences = [part.strip() for part in _SENTENCE.findall(text[:SCANNED]) if part.strip()] or [text[:SCANNED].strip()]
     worth = [sum(weights.get(term, 0.0) for term in set(terms(sentence))) for sentence in sentences]
