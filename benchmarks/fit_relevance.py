@@ -4,11 +4,11 @@
 
 Each FOLDER is a golden set (memories.jsonl, queries.jsonl). Two steps, both deterministic (no random number is drawn):
 
-1. Order. The features that order the candidates of a query are fitted by listwise softmax cross-entropy (Cao
-   et al. 2007): each set, and in it each answerable query, with equal weight; signs fixed to what the feature means; a quadratic
-   penalty pulls towards equal-share fusion with its neighbours. Capacity without variety does not travel.
-2. Level. The logistic level is fitted by log loss over all candidates, a candidate at rank r with weight 1 / r, queries
-   without any answer included, so that the output is a probability.
+1. Order. The features that order the candidates of a query are fitted by listwise softmax cross-entropy (Cao et al.
+   2007): each set, and in it each answerable query, with equal weight; signs fixed to what the feature means; a
+   quadratic penalty pulls towards equal-share fusion with its neighbours. Capacity without variety does not travel.
+2. Level. The logistic level is fitted by log loss over all candidates, a candidate at rank r with weight 1 / r,
+   queries without any answer included, so that the output is a probability.
 
 Fit only on sets whose licence allows it. The sets that the shipped file was fitted on are named inside it.
 """
@@ -31,7 +31,15 @@ from memrank.stages.ranker import judged_columns
 
 Floats = NDArray[np.float64]
 
-PRIOR = {"bm25_z": 0.55, "dense_z": 0.6, "overlap": 0.8, "before": 0.15, "after": 0.15, "before_last": 0.1}
+PRIOR = {
+    "bm25_z": 0.55,
+    "bm25_few": 1.0,
+    "dense_z": 0.6,
+    "overlap": 0.8,
+    "before": 0.15,
+    "after": 0.15,
+    "before_last": 0.1,
+}
 FALLING = frozenset({"other_numbers", "log_rank", "log_pool"})
 """Features that can only count against a candidate; all others can only count for it."""
 CEILING = {"before_last": 0.25}

@@ -169,7 +169,8 @@ class _View:
             return memory.event_date or memory.created_at
         made = memory.created_at or memory.event_date
         used = memory.last_accessed_at
-        if self.clock == "accessed" and used is not None and (made is None or made.end < used.end):
+        known = used is not None and used.end <= self.slate.query.as_of
+        if self.clock == "accessed" and used is not None and known and (made is None or made.end < used.end):
             return used
         return made
 

@@ -11,6 +11,7 @@ from memrank.types import Floats, Sensitivity
 
 MAX_PAIRED = 32
 """Candidates that are compared with each other: the best ones."""
+GRAIN = 2.0**24
 
 
 def outdated(slate: Slate, best: Rows, threshold: float) -> tuple[Rows, Floats]:
@@ -36,7 +37,8 @@ def evidence(slate: Slate, best: Rows) -> Evidence:
     place[terms] = np.arange(len(terms))
     holds = np.zeros((len(best), len(terms)))
     holds[bag.owner, place[bag.ids]] = 1.0
-    weights = bm25.idf_of(tenant.postings, terms, slate.visible)
+    # Multiples of 2^-24: their sums are exact, and so do not depend on the order of the terms.
+    weights = np.round(bm25.idf_of(tenant.postings, terms, slate.visible) * GRAIN) / GRAIN
     asked = np.isin(terms, [tenant.vocabulary[term] for term in slate.query_terms])
     vectors = tenant.vectors[rows].astype(np.float64) if tenant.vectors is not None else np.zeros((len(best), 1))
     sessions = [slate.memory(int(k)).session_id for k in best]
@@ -55,8 +57,6 @@ def evidence(slate: Slate, best: Rows) -> Evidence:
 
 
 def _product(holds: Floats, weights: Floats) -> Floats:
-    """(k, k): summed weight of what two rows both hold. Sums of the same numbers in the same order, whatever the
-    threads.
-    """
+    """(k, k): summed weight of what two rows both hold."""
     product: Floats = np.einsum("it,jt->ij", holds * weights, holds)
     return product

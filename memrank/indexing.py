@@ -50,6 +50,7 @@ class Analyzer:
     """
 
     CAPACITY = 20_000
+    SHORT = 4_000
     WORDS = 200_000
 
     def __init__(self, language: Language = "english", embedder: Literal["wordllama", "none"] = "wordllama") -> None:
@@ -93,9 +94,7 @@ class Analyzer:
             return np.stack([self._words[term] for term in terms])
 
     def analyse(self, texts: Sequence[str], *, remember: bool = False) -> list[Analysed]:
-        """Terms and vector of each text; those that are to be remembered are kept for the next call (CAPACITY
-        newest).
-        """
+        """Terms and vector of each text. The newest CAPACITY short texts that are to be remembered are kept."""
         with self._lock:
             found = {text: self._kept[text] for text in texts if text in self._kept}
         missing = [text for text in dict.fromkeys(texts) if text not in found]
@@ -104,7 +103,7 @@ class Analyzer:
             found |= new
             if remember:
                 with self._lock:
-                    self._kept.update(new)
+                    self._kept.update((text, found) for text, found in new.items() if len(text) <= self.SHORT)
                     while len(self._kept) > self.CAPACITY:
                         self._kept.popitem(last=False)
         return [found[text] for text in texts]

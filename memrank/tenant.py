@@ -40,7 +40,7 @@ def scored_text(memory: Memory) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
-    """A memory with what is kept of its text: term ids (repeats kept) and a unit vector, or None without an embedder."""
+    """A memory with what is kept of its text: term ids (repeats kept), and a unit vector where there is an embedder."""
 
     memory: Memory
     terms: TermIds

@@ -107,8 +107,10 @@ class ConflictModel:
         states.
         """
         chance = sigmoid(self.intercept + combine(pair_features(evidence), self.coefficients))
-        newer = evidence.age[:, None] > evidence.age[None, :]
-        return np.where(newer & evidence.dated[:, None] & evidence.dated[None, :], chance, 0.0)
+        newer = (evidence.age[:, None] > evidence.age[None, :]) & evidence.dated[:, None] & evidence.dated[None, :]
+        # What says nothing that the older one does not say cannot state another value: a repetition, or a part of it.
+        adds = np.diag(evidence.shared)[None, :] > evidence.shared
+        return np.where(newer & adds, chance, 0.0)
 
 
 @cache

@@ -15,11 +15,14 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
+from memrank.score.fuse import standardise
+
 Floats = NDArray[np.float64]
 
 
 ORDER = (
     "bm25_z",
+    "bm25_few",
     "dense_z",
     "overlap",
     "soft",
@@ -55,16 +58,16 @@ def order_features(columns: Mapping[str, Floats]) -> dict[str, Floats]:
     """The features of ORDER, each of shape (n,).
 
     Standardised features are shrunk by n / (n + SHRINK): in a pool of a few candidates, the spread that they are
-    measured in says little, and what a candidate shows by itself should decide.
+    measured in says little, and what a candidate shows by itself should decide. `bm25_few` gives BM25, which knows
+    lengths, its own weight there.
     """
-    soft = columns["soft"]
-    n = len(soft)
-    spread = float(soft.std())
+    n = len(columns["soft"])
     trust = n / (n + SHRINK)
     shrunk = {
         "bm25_z": trust * columns["bm25_z"],
+        "bm25_few": (1.0 - trust) * columns["bm25_z"],
         "dense_z": trust * columns["dense_z"],
-        "soft_z": trust * (soft - float(soft.mean())) / spread if spread > 1e-9 else np.zeros_like(soft),
+        "soft_z": trust * standardise(columns["soft"]),
     }
     return {name: shrunk[name] if name in shrunk else columns[name] for name in ORDER}
 

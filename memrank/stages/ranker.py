@@ -85,7 +85,7 @@ class Ranker(Stage):
         """See `Stage`."""
         params = self.params
         successor = self._successors(slate)
-        judged, inherits = _inherit(self.judge(slate=slate).answer, successor)
+        judged, inherits = _inherit(self.judge(slate=slate).answer, successor, slate.tenant.id_order[slate.rows])
         parts = {
             "relevance": judged,
             "freshness": slate[Column.FRESHNESS],
@@ -125,7 +125,7 @@ class Ranker(Stage):
         return slate.extend(columns)
 
     def _successors(self, slate: Slate) -> Rows:
-        """Candidate that supersedes each one, -1 for none; nobody is superseded where the earlier value is asked for."""
+        """Candidate that supersedes each one, -1 for none: nobody where the earlier value is asked for."""
         if slate.time.asks_previous:
             return np.full(len(slate), -1, dtype=np.int64)
         place = np.full(len(slate.tenant.memories) + 1, -1, dtype=np.int64)
@@ -185,19 +185,30 @@ class Ranker(Stage):
         return reason, ageing | stale
 
 
-def _inherit(judged: Floats, successor: Rows) -> tuple[Floats, Rows]:
+def _inherit(judged: Floats, successor: Rows, tie: Rows) -> tuple[Floats, Rows]:
     """A memory that explicitly replaces another is at least as relevant as what it replaces.
 
-    Returns the relevance, and for each candidate the one whose relevance it took over (-1 for none).
+    Returns the relevance, and for each candidate the one whose relevance it took over (-1 for none; among equals, the
+    one that is first by `tie`). Memories that replace each other in a circle keep their own.
     """
-    judged = judged.copy()
-    source = np.full(len(judged), -1, dtype=np.int64)
-    links = [(int(old), int(new)) for old, new in enumerate(successor) if new >= 0]
-    for _ in links:  # at most one pass a link: a chain passes its relevance on from end to end
-        changed = False
-        for old, new in links:
-            if judged[old] > judged[new]:
-                judged[new], source[new], changed = judged[old], old, True
-        if not changed:
-            break
-    return judged, source
+    relevance, source = judged.tolist(), [-1] * len(judged)
+    following = successor.tolist()
+    waiting = [0] * len(following)
+    for new in following:
+        if new >= 0:
+            waiting[new] += 1
+    # From the oldest of each chain on: a memory passes its relevance on when nothing can raise it any more.
+    ready = [i for i, count in enumerate(waiting) if count == 0]
+    while ready:
+        old = ready.pop()
+        new = following[old]
+        if new < 0:
+            continue
+        before = source[new]
+        higher = relevance[old] > relevance[new]
+        if higher or (before >= 0 and relevance[old] == relevance[new] and tie[old] < tie[before]):
+            relevance[new], source[new] = relevance[old], old
+        waiting[new] -= 1
+        if waiting[new] == 0:
+            ready.append(new)
+    return np.array(relevance, dtype=np.float64), np.array(source, dtype=np.int64)

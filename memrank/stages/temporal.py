@@ -1,4 +1,4 @@
-"""temporal.v1: how fresh each candidate is for this query, by the query's temporal sensitivity and the spec's kernel."""
+"""temporal.v1: how fresh each candidate is for this query, by the query's sensitivity and the spec's kernel."""
 
 from typing import Any, ClassVar, Literal
 
@@ -178,6 +178,7 @@ def effective(slate: Slate, clock: Literal["event", "created", "accessed"]) -> t
     start, end = np.where(missing, second[0], first[0]), np.where(missing, second[1], first[1])
     if clock == "accessed":
         accessed = times.accessed[rows]
+        accessed = np.where(accessed > slate.query.as_of.timestamp(), np.nan, accessed)  # not known then
         later = ~np.isnan(accessed) & ~(end >= accessed)
         start, end = np.where(later, accessed, start), np.where(later, accessed, end)
     return start, end
