@@ -26,17 +26,17 @@ NEUTRAL_IMPORTANCE = 0.5
 """Of a memory that states none."""
 
 
-def find(folders: Iterable[Path], names: Sequence[str] | None = None) -> list[Path]:
+def find(folders: Iterable[Path]) -> list[Path]:
     """Folders with memories.jsonl and queries.jsonl, at or below those given, by name. Raises SystemExit without any."""
     found: dict[str, Path] = {}
-    for folder in folders:
-        for path in sorted(folder.rglob("queries.jsonl")):
-            if (path.parent / "memories.jsonl").is_file():
-                found.setdefault(path.parent.name, path.parent)
-    unknown = sorted(set(names or ()) - set(found))
-    if unknown or not found:
-        raise SystemExit(f"no golden set {', '.join(unknown)} below the folders given; there are: {', '.join(found)}")
-    return [path for name, path in sorted(found.items()) if names is None or name in names]
+    for path in sorted(path for folder in folders for path in folder.rglob("queries.jsonl")):
+        if (path.parent / "memories.jsonl").is_file():
+            there = found.setdefault(path.parent.name, path.parent)
+            if there.resolve() != path.parent.resolve():
+                raise SystemExit(f"two golden sets are named {there.name}: {there} and {path.parent}")
+    if not found:
+        raise SystemExit("no golden set (a folder with memories.jsonl and queries.jsonl) below the folders given")
+    return [found[name] for name in sorted(found)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,8 @@ class GoldenSet:
     """One set: its labelled rows, and what each of them may see."""
 
     folder: Path
-    tokens: dict[str, list[list[str]]] = field(default_factory=dict)
+    words: dict[tuple[float, float], list[Floats]] = field(default_factory=dict)
+    """BM25 scores by (k1, b), kept for the systems that share them."""
 
     @property
     def name(self) -> str:

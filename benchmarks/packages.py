@@ -138,7 +138,7 @@ def _postprocessed(golden: GoldenSet, processor: Any, first: int) -> list[list[s
                 node = TextNode(id_=memory.id, text=text_of(memory), excluded_embed_metadata_keys=hidden)
                 made[asked.tenant, memory.id] = node
             node.metadata = {
-                "date": datetime.fromtimestamp(asked.now - 3600.0 * asked.hours[place], UTC).isoformat(),
+                "date": datetime.fromtimestamp(asked.now - 3600.0 * asked.hours[place], UTC).isoformat(timespec="seconds"),
                 "__last_accessed__": asked.now - 3600.0 * float(asked.unused_hours[place]),
             }
             nodes.append(NodeWithScore(node=node, score=float(asked.similarity[place])))

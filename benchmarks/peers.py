@@ -38,29 +38,31 @@ def words(golden: GoldenSet, k1: float, b: float) -> list[Floats]:
     import bm25s
     import Stemmer
 
+    if (k1, b) in golden.words:
+        return golden.words[k1, b]
+
     def tokens(texts: list[str]) -> list[list[str]]:
         stemmer = Stemmer.Stemmer("english")
         return bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False)
 
-    read: dict[str, list[str]] = {}
-    seen: dict[tuple[str | None, bytes], list[int]] = {}
-    for place, asked in enumerate(golden.asked):
-        seen.setdefault((asked.tenant, asked.rows.tobytes()), []).append(place)
-    missing = list({text_of(memory): None for asked in golden.asked for memory in asked.memories})
-    read.update(zip(missing, tokens(missing), strict=True))
+    texts = list({text_of(memory): None for asked in golden.asked for memory in asked.memories})
+    read = dict(zip(texts, tokens(texts), strict=True))
     queries = tokens([asked.text for asked in golden.asked])
-    found: list[Floats] = [np.zeros(0)] * len(golden.asked)
-    for places in seen.values():
-        memories = golden.asked[places[0]].memories
-        corpus = [read[text_of(memory)] for memory in memories]
+    alike: dict[tuple[str | None, bytes], list[int]] = {}
+    for place, asked in enumerate(golden.asked):
+        alike.setdefault((asked.tenant, asked.rows.tobytes()), []).append(place)
+    found = [np.zeros(len(asked.memories)) for asked in golden.asked]
+    for places in alike.values():
+        corpus = [read[text_of(memory)] for memory in golden.asked[places[0]].memories]
         if not any(corpus):
-            found = [np.zeros(len(memories)) if place in places else one for place, one in enumerate(found)]
             continue
         index = bm25s.BM25(method="lucene", k1=k1, b=b)
         index.index(corpus, show_progress=False)
         for place in places:
             known = [token for token in queries[place] if token in index.vocab_dict]
-            found[place] = index.get_scores(known).astype(np.float64) if known else np.zeros(len(memories))
+            if known:
+                found[place] = index.get_scores(known).astype(np.float64)
+    golden.words[k1, b] = found
     return found
 
 
