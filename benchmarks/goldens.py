@@ -1,4 +1,4 @@
-"""Golden sets as every compared system sees them: for each query, the memories of its tenant that were known by then."""
+"""Golden sets as every compared system sees them: for each query, what its tenant knew by then."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ NEUTRAL_IMPORTANCE = 0.5
 
 
 def find(folders: Iterable[Path]) -> list[Path]:
-    """Folders with memories.jsonl and queries.jsonl, at or below those given, by name. Raises SystemExit without any."""
+    """Folders with memories.jsonl and queries.jsonl, at or below those given, by name. SystemExit without any."""
     found: dict[str, Path] = {}
     for path in sorted(path for folder in folders for path in folder.rglob("queries.jsonl")):
         if (path.parent / "memories.jsonl").is_file():
@@ -54,7 +54,7 @@ class Asked:
     similarity: Floats
     """(n,): cosine of the sentence vectors of query and memory."""
     hours: Floats
-    """(n,): age by the time of the event, else of recording; 0 where there is neither, as for what is stored just now."""
+    """(n,): age by the time of the event, else of recording; 0 where there is neither, as for what comes in now."""
     unused_hours: Floats
     """(n,): the same, or since it was last used where that is later."""
     dated: NDArray[np.bool_]

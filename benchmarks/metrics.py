@@ -2,8 +2,8 @@
 
 The measures, each over the queries that it applies to:
   R@k, P@3, nDCG@10, MRR@10   queries with at least one relevant id
-  current_first               of those with stale ids that do not ask for the earlier value: some current id stands above
-                              every stale one (current: as labelled, else relevant and not stale)
+  current_first               of those with stale ids that do not ask for the earlier value: some current id stands
+                              above every stale one (current: as labelled, else relevant and not stale)
   stale@1                     of the same: the first result is stale
   must_not@10                 queries with ids that must not come back: one of them is among the first 10
   empty_ok                    queries without any relevant id: nothing was returned

@@ -1,15 +1,16 @@
 """Other people's packages as systems of the comparison: LangChain's and LlamaIndex's recency, over the same vectors.
 
 Each query starts afresh: what a package notes about a memory when it returns it is not carried to the next query. The
-length of the result is raised from the packages' defaults (4 and 1) to that of every other ranking; all else is default.
+length of the result is raised from the packages' defaults (4 and 1) to that of every other ranking; all else is as they
+ship it.
 """
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
-
 from goldens import Asked, GoldenSet, text_of
+
 from memrank.text.embed import static_embedder
 
 KEEP = 50
@@ -25,10 +26,10 @@ def langchain_time_weighted(golden: GoldenSet) -> list[list[str]]:
     """
     from langchain_classic.retrievers import TimeWeightedVectorStoreRetriever
     from langchain_core.documents import Document
-    from langchain_core.vectorstores import VectorStore
+    from langchain_core.vectorstores import InMemoryVectorStore
 
-    class Similar(VectorStore):
-        """The memories that a query may see, with their cosine."""
+    class Similar(InMemoryVectorStore):
+        """The memories that a query may see, with the cosine that all systems share."""
 
         def __init__(self, documents: list[Document], asked: Asked) -> None:
             self.documents, self.asked = documents, asked
@@ -38,13 +39,6 @@ def langchain_time_weighted(golden: GoldenSet) -> list[list[str]]:
         ) -> list[tuple[Document, float]]:
             best = np.argsort(-self.asked.similarity, kind="stable")[:k]
             return [(self.documents[place], float(self.asked.similarity[place])) for place in best]
-
-        def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
-            return [document for document, _ in self.similarity_search_with_relevance_scores(query, k)]
-
-        @classmethod
-        def from_texts(cls, *arguments: Any, **named: Any) -> "Similar":
-            raise TypeError("this store is made of a query")
 
     made: dict[tuple[str | None, str], Document] = {}
     run = []
@@ -73,14 +67,14 @@ def llamaindex_fixed(golden: GoldenSet) -> list[list[str]]:
     """FixedRecencyPostprocessor of llama-index-core over the 50 most similar: by date alone."""
     from llama_index.core.postprocessor import FixedRecencyPostprocessor
 
-    return _postprocessed(golden, lambda asked: FixedRecencyPostprocessor(top_k=KEEP), KEEP)
+    return _postprocessed(golden, lambda _: FixedRecencyPostprocessor(top_k=KEEP), KEEP)
 
 
 def llamaindex_fixed_first(golden: GoldenSet) -> list[list[str]]:
     """The same over the 10 most similar, the others behind them as they were."""
     from llama_index.core.postprocessor import FixedRecencyPostprocessor
 
-    return _postprocessed(golden, lambda asked: FixedRecencyPostprocessor(top_k=KEEP), FIRST)
+    return _postprocessed(golden, lambda _: FixedRecencyPostprocessor(top_k=KEEP), FIRST)
 
 
 def llamaindex_embedding(golden: GoldenSet) -> list[list[str]]:
@@ -108,7 +102,7 @@ def llamaindex_embedding(golden: GoldenSet) -> list[list[str]]:
             return self._get_text_embedding(query)
 
     model = Static(model_name="wordllama")
-    return _postprocessed(golden, lambda asked: EmbeddingRecencyPostprocessor(embed_model=model), KEEP)
+    return _postprocessed(golden, lambda _: EmbeddingRecencyPostprocessor(embed_model=model), KEEP)
 
 
 def llamaindex_time_weighted(golden: GoldenSet) -> list[list[str]]:
@@ -119,7 +113,7 @@ def llamaindex_time_weighted(golden: GoldenSet) -> list[list[str]]:
 
 
 def _postprocessed(golden: GoldenSet, processor: Any, first: int) -> list[list[str]]:
-    """The `first` most similar through a postprocessor, then the rest of KEEP. Without any date there is nothing to do."""
+    """The `first` most similar through a postprocessor, then the rest of KEEP; as they were without any date."""
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
     made: dict[tuple[str | None, str], TextNode] = {}
@@ -137,8 +131,9 @@ def _postprocessed(golden: GoldenSet, processor: Any, first: int) -> list[list[s
                 hidden = ["date", "__last_accessed__"]
                 node = TextNode(id_=memory.id, text=text_of(memory), excluded_embed_metadata_keys=hidden)
                 made[asked.tenant, memory.id] = node
+            date = datetime.fromtimestamp(asked.now - 3600.0 * asked.hours[place], UTC)
             node.metadata = {
-                "date": datetime.fromtimestamp(asked.now - 3600.0 * asked.hours[place], UTC).isoformat(timespec="seconds"),
+                "date": date.isoformat(timespec="seconds"),
                 "__last_accessed__": asked.now - 3600.0 * float(asked.unused_hours[place]),
             }
             nodes.append(NodeWithScore(node=node, score=float(asked.similarity[place])))

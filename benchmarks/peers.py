@@ -1,11 +1,12 @@
 """The systems that memrank is compared with: plain search, and the published formulas of memory systems.
 
-Each takes a golden set and returns the ids of every query, best first, at most KEEP of them. All read the same text, the
-same vectors (wordllama, 256-d) and the same memories: those of the query's tenant that were known at its time. What has
-no date counts as stored at the moment of the query, as it would by these systems; what states no importance has 0.5.
+Each takes a golden set and returns the ids of every query, best first, at most KEEP of them. All read the same text
+(with the speaker and the other names of a record, as memrank does), the same vectors (wordllama, 256-d) and the same
+memories: those of the query's tenant that were known at its time. What has no date counts as stored at the moment of
+the query, as it would by these systems; what states no importance has 0.5.
 
-`crewai`, `redis-ams` and `generative-agents` are re-implemented from their documentation for this comparison, with their
-documented defaults. They show what a formula does to the order, not what those products do as a whole. The packages in
+`crewai`, `redis-ams` and `generative-agents` are re-implemented from their documentation for this comparison, with the
+defaults given there. They show what a formula does to the order, not what those products do as a whole. The packages in
 `packages.py` are the real ones.
 """
 
@@ -13,7 +14,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-
 import packages
 from goldens import Asked, Floats, GoldenSet, text_of
 

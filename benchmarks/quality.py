@@ -2,11 +2,11 @@
 
     python benchmarks/quality.py FOLDER ... [--systems a,b] [--sets x,y] [--json FILE] [--markdown FILE]
 
-Each FOLDER holds golden sets (folders with memories.jsonl and queries.jsonl), at any depth. memrank ranks every set by one
-spec, pipelines/agent-memory.yaml; `memrank-timeless` is the same with time switched off, the control that no recency
-enters where a query is timeless. A figure is a mean over queries with its 95 % percentile bootstrap interval; groups of
-related queries are drawn together where there are enough of them. Sets that memrank's coefficients were fitted on are
-marked: memrank's figures on them are in-sample (`folds.py` ranks each of them by coefficients fitted without it).
+Each FOLDER holds golden sets (folders with memories.jsonl and queries.jsonl), at any depth. memrank ranks every set by
+one spec, pipelines/agent-memory.yaml; `memrank-timeless` is the same with time switched off, the control that no
+recency enters where a query is timeless. A figure is a mean over queries with its 95 % percentile bootstrap interval;
+groups of related queries are drawn together where there are enough. Sets that memrank's coefficients were fitted
+on are marked: memrank's figures on them are in-sample (`folds.py` ranks each by coefficients fitted without it).
 """
 
 import argparse

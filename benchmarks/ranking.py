@@ -4,6 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from goldens import GoldenSet
+
 from memrank.checking import check_file
 from memrank.errors import MemrankError
 from memrank.registry import build

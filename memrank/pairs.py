@@ -37,6 +37,7 @@ def word_columns(
     return {
         Column.OVERLAP: np.clip(overlap, 0.0, 1.0),
         Column.SOFT: soft,
+        Column.NAMED: _named(tenant, rows, frozenset(terms)),
         **_numbers(tenant, bag, list(weights), ids),
     }
 
@@ -53,6 +54,16 @@ def _soft(tenant: Tenant, bag: Bag, weights: Mapping[str, float], analyzer: Anal
     # einsum, word by word: the same sums in the same order on any number of threads.
     similarity = [np.einsum("ij,j->i", table, word).astype(np.float64) for word in words]
     return soft_overlap(compact, similarity, list(weights.values()))
+
+
+def _named(tenant: Tenant, rows: Rows, asked: frozenset[str]) -> Floats:
+    """1 for a candidate one of whose aliases stands whole in the query."""
+    named = np.zeros(len(rows))
+    if tenant.aliases:
+        for k, row in enumerate(rows.tolist()):
+            if any(alias <= asked for alias in tenant.aliases.get(row, ())):
+                named[k] = 1.0
+    return named
 
 
 def _numbers(tenant: Tenant, bag: Bag, terms: list[str], ids: Mapping[str, int]) -> dict[Column, Floats]:

@@ -41,6 +41,8 @@ class Column(StrEnum):
     INVALID_THEN = "invalid_then"
     SOFT = "soft"
     """Share of the query's words that the memory holds or comes near to, weighted by idf, 0 to 1."""
+    NAMED = "named"
+    """1 where an alias of the memory's subject stands whole in the query."""
     NUMBERS = "numbers"
     """Share of the query's numbers that the memory holds, 0 to 1; 0 for a query without numbers."""
     OTHER_NUMBERS = "other_numbers"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memrank.score.bm25 import Postings
-from memrank.text.tokens import Language
+from memrank.text.tokens import Language, Tokenizer
 from memrank.types import Bools, Floats, Memory, Moment
 
 Vectors = NDArray[np.float32]
@@ -140,6 +140,8 @@ class Tenant:
     """(v,): whether a term of the vocabulary begins with a digit."""
     year: Rows
     """(v,): the year that a term names, 0 for other terms."""
+    aliases: Mapping[int, tuple[frozenset[str], ...]]
+    """Row to the terms of each other name of its subject; only memories that have any."""
     words: "WordTable" = field(compare=False)
     successor: Rows
     """Row of the memory that explicitly supersedes it; -1 where there is none here."""
@@ -191,6 +193,7 @@ class Tenant:
             distinct_start=np.concatenate([[0], np.cumsum([len(ids) for ids in distinct])]).astype(np.int64),
             numeric=np.array([term[0].isdigit() for term in vocabulary], dtype=np.bool_),
             year=np.array([year_of(term) for term in vocabulary], dtype=np.int64),
+            aliases=_aliases(memories, language),
             words=WordTable(tuple(vocabulary)),
             successor=np.array([_successor(m, row) for m in memories], dtype=np.int64),
             previous=previous,
@@ -220,6 +223,15 @@ class Tenant:
                 if item is not None:
                     found.setdefault(_as_text(item), []).append(i)
         return {value: k for k, value in enumerate(found)}, [np.array(rows, dtype=np.int64) for rows in found.values()]
+
+
+def _aliases(memories: Sequence[Memory], language: Language) -> dict[int, tuple[frozenset[str], ...]]:
+    named = [(i, memory.aliases) for i, memory in enumerate(memories) if memory.aliases]
+    if not named:
+        return {}
+    terms = Tokenizer(language).terms
+    found = {i: tuple(filter(None, (frozenset(terms(alias)) for alias in aliases))) for i, aliases in named}
+    return {i: names for i, names in found.items() if names}
 
 
 def year_of(term: str) -> int:

@@ -1,9 +1,10 @@
 """The embedded relevance model, evaluated in numpy: a linear order of the candidates, and a logistic level.
 
-`order` = sum of coefficient * feature ranks the candidates of one query. The probability that a candidate helps is
-1 / (1 + exp(-(intercept + a * order + b * ln(rank) + what the whole pool shows))), which never changes that ranking: a
-candidate is judged by how well it matches, by how many match better, and by how well the best one of the pool matches.
-The coefficients are fitted by `benchmarks/fit_relevance.py` and shipped in `memrank/data/relevance.json`.
+`order` = sum of coefficient * feature says how well each candidate matches, next to the others of its pool. The
+probability that it helps is 1 / (1 + exp(-(intercept + a * order + b * ln(rank) + ...))): it depends on how well the
+candidate matches, on how many match better, and on how much of the query it holds by itself, which is what lets the
+model say that nothing here is relevant. The coefficients are fitted by `benchmarks/fit_relevance.py` and shipped in
+`memrank/data/relevance.json`.
 """
 
 import json
@@ -27,6 +28,7 @@ ORDER = (
     "overlap",
     "soft",
     "soft_z",
+    "named",
     "before",
     "after",
     "before_last",
@@ -35,7 +37,7 @@ ORDER = (
     "years",
 )
 SHRINK = 20
-LEVEL = ("order", "log_rank", "top_soft", "top_overlap", "top_dense", "log_pool")
+LEVEL = ("order", "log_rank", "soft", "overlap", "named", "log_pool")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +82,9 @@ def level_features(columns: Mapping[str, Floats], order: Floats) -> dict[str, Fl
     return {
         "order": order,
         "log_rank": np.log(rank),
-        "top_soft": whole * columns["soft"].max(),
-        "top_overlap": whole * columns["overlap"].max(),
-        "top_dense": whole * columns["dense"].max(),
+        "soft": columns["soft"],
+        "overlap": columns["overlap"],
+        "named": columns["named"],
         "log_pool": whole * np.log(len(order)),
     }
 
