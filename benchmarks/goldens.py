@@ -54,7 +54,7 @@ class Asked:
     similarity: Floats
     """(n,): cosine of the sentence vectors of query and memory."""
     hours: Floats
-    """(n,): age by the time of the event, else of recording; 0 where there is neither, as for what comes in now."""
+    """(n,): age by the time of the event, else of recording; the median age where there is neither, 0 without any."""
     unused_hours: Floats
     """(n,): the same, or since it was last used where that is later."""
     dated: NDArray[np.bool_]
@@ -134,7 +134,9 @@ def _asked(store: FileStore, analyzer: Analyzer, asked: dict[str, Any]) -> Asked
 
 
 def _hours(now: float, when: Floats) -> Floats:
-    return np.where(np.isnan(when), 0.0, np.maximum(0.0, now - when) / 3600.0)
+    known = np.isfinite(when)
+    ages = np.maximum(0.0, now - when) / 3600.0
+    return np.where(known, ages, np.median(ages[known]) if known.any() else 0.0)
 
 
 def text_of(memory: Memory) -> str:

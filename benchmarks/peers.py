@@ -2,8 +2,8 @@
 
 Each takes a golden set and returns the ids of every query, best first, at most KEEP of them. All read the same text
 (with the speaker and the other names of a record, as memrank does), the same vectors (wordllama, 256-d) and the same
-memories: those of the query's tenant that were known at its time. What has no date counts as stored at the moment of
-the query, as it would by these systems; what states no importance has 0.5.
+memories: those of the query's tenant that were known at its time. What has no date counts as old as the median of those
+that have one, so that it is neither raised nor sunk; what states no importance has 0.5.
 
 `crewai`, `redis-ams` and `generative-agents` are re-implemented from their documentation for this comparison, with the
 defaults given there. They show what a formula does to the order, not what those products do as a whole. The packages in

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +53,13 @@ def read_memory(
         raise UsageError(
             f"query_context holds {', '.join(map(repr, unknown))}", hint=f"filters are: {', '.join(sorted(FILTERS))}"
         )
-    if not SHORTEST_DAYS <= recency_decay_days <= LONGEST_DAYS:
-        allowed = f"from {SHORTEST_DAYS:g} to {LONGEST_DAYS:g}"
-        raise UsageError(f"recency_decay_days is {recency_decay_days}; it must be {allowed}")
-    for name, share in (("recency_weight", recency_weight), ("relevance_threshold", relevance_threshold)):
-        if not 0 <= share <= 1:
-            raise UsageError(f"{name} is {share}; it must be from 0 to 1")
+    for name, number, least, most in (
+        ("recency_decay_days", recency_decay_days, SHORTEST_DAYS, LONGEST_DAYS),
+        ("recency_weight", recency_weight, 0, 1),
+        ("relevance_threshold", relevance_threshold, 0, 1),
+    ):
+        if not isinstance(number, Real) or not least <= number <= most:
+            raise UsageError(f"{name} is {number!r:.40}; it must be a number from {least:g} to {most:g}")
     spec = Spec.model_validate(
         {
             "memrank": 1,

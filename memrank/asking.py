@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from memrank.errors import UsageError
 from memrank.plain import plain_text
 from memrank.slate import Limits
+from memrank.tenant import filter_text
 from memrank.text.dates import parse_as_of
 from memrank.types import Query
 
@@ -69,13 +70,8 @@ def _filters(given: object) -> dict[str, tuple[str, ...]]:
         values = value if isinstance(value, (list, tuple)) else (value,)
         if not all(isinstance(one, (str, int, float)) for one in values):
             raise UsageError(f"the filter {name!r:.80} is neither a text, a number, true or false, nor a list of these")
-        found[_text("a filter", name)] = tuple(plain_text(_written(one)) for one in values)
+        found[_text("a filter", name)] = tuple(plain_text(filter_text(one)) for one in values)
     return found
-
-
-def _written(value: str | float) -> str:
-    """As `Tenant.matching` writes the values that it compares."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def limits(*, top_k: int | None = None, max_tokens: int | None = None, rank_only: bool = False) -> Limits:

@@ -198,8 +198,9 @@ def _adjustments(slate: Slate) -> dict[int, tuple[Adjustment, ...]]:
         for k in np.flatnonzero(slate[factor] != 1.0).tolist():
             other = slate.memory(int(slate[by][k])).id
             found[k] = (*found.get(k, ()), Adjustment(code=code, factor=float(slate[factor][k]), by=other))
-    for k in np.flatnonzero(_spared(slate)).tolist():  # it stays because it is protected, and counts for nothing
-        code = REASONS[int(_spared(slate)[k])]
+    spared = _spared(slate)
+    for k in np.flatnonzero(spared).tolist():  # it stays because it is protected, and counts for nothing
+        code = REASONS[int(spared[k])]
         found[k] = (*found.get(k, ()), Adjustment(code=code, factor=0.0, by=None))
     return found
 

@@ -1,6 +1,7 @@
 """The whole error tree: every error that memrank raises on purpose, with its code, exit status and way out.
 
-Errors of other libraries are translated into these at one seam each (YAML in `specfile`, SQLite in `stores.sqlite`).
+Errors of other libraries are translated into these at one seam each (YAML in `yamltext`, pydantic in `specfaults`,
+SQLite in `stores.sqlite_file`).
 Anything else that escapes is a defect of memrank, and is meant to show its traceback.
 """
 

@@ -1,7 +1,7 @@
 """Why a candidate is relevant, in a sentence that names only what is there: shared words, similarity, dates, links."""
 
 from memrank.slate import Column, Slate
-from memrank.text.tokens import Tokenizer, words
+from memrank.text.tokens import Tokenizer, tokenizer_of, words
 from memrank.types import Sensitivity
 
 MAX_WORDS = 6
@@ -24,7 +24,7 @@ def shared_words(slate: Slate, k: int, tokenizer: Tokenizer) -> list[str]:
 
 def justify(slate: Slate, k: int) -> str:
     """One sentence about candidate k."""
-    shared = shared_words(slate, k, _tokenizer(slate))
+    shared = shared_words(slate, k, tokenizer_of(slate.tenant.language))
     parts = [f"shares {_listed(shared)} with the query" if shared else "shares no word with the query"]
     if slate.tenant.vectors is not None:
         parts.append(f"sentence similarity {slate[Column.DENSE][k]:.2f}")
@@ -58,11 +58,3 @@ def _dated(slate: Slate, k: int) -> str:
 
 def _listed(found: list[str]) -> str:
     return ", ".join(f"“{word}”" for word in found)
-
-
-_TOKENIZERS: dict[str, Tokenizer] = {}
-
-
-def _tokenizer(slate: Slate) -> Tokenizer:
-    """The tokenizer that read this tenant."""
-    return _TOKENIZERS.setdefault(slate.tenant.language, Tokenizer(slate.tenant.language))

@@ -11,7 +11,7 @@ import numpy as np
 
 from memrank.errors import UsageError
 from memrank.tenant import Indexed, TermIds, Vectors, scored_text
-from memrank.text.tokens import Language, Tokenizer
+from memrank.text.tokens import Language, tokenizer_of
 from memrank.types import Memory
 
 
@@ -56,7 +56,7 @@ class Analyzer:
     def __init__(self, language: Language = "english", embedder: Literal["wordllama", "none"] = "wordllama") -> None:
         self.language = language
         self.embedder_name = embedder
-        self._tokenizer = Tokenizer(language)
+        self._tokenizer = tokenizer_of(language)
         self._kept: OrderedDict[str, Analysed] = OrderedDict()
         self._words: dict[str, Vectors] = {}
         self._lock = threading.Lock()

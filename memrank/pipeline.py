@@ -92,13 +92,14 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
     def __call__(self, query: str | None = None, **arguments: Any) -> Ranking:
         """Rank; see `forward` for the arguments."""
         with _quiet():
-            answer: Ranking = super().__call__(query, **arguments)
+            # By name: optimizers put a `forward` in the place of ours that takes nothing by position.
+            answer: Ranking = super().__call__(query=query, **arguments)
         return answer
 
     async def acall(self, query: str | None = None, **arguments: Any) -> Ranking:
         """Rank without blocking the event loop; may be cancelled."""
         with _quiet():
-            answer: Ranking = await super().acall(query, **arguments)
+            answer: Ranking = await super().acall(query=query, **arguments)
         return answer
 
     def forward(

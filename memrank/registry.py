@@ -14,7 +14,7 @@ from memrank.stages.temporal import Temporal
 from memrank.stores.base import Store
 from memrank.stores.given import Given
 from memrank.stores.jsonl import FileStore
-from memrank.text.tokens import Tokenizer
+from memrank.text.tokens import tokenizer_of
 
 SQLITE_HEADER = b"SQLite format 3\x00"
 SCALES = {"0-1": 1.0, "1-10": 10.0}
@@ -30,7 +30,7 @@ def make_stage(params: StageSpec, analyzer: Analyzer) -> tuple[str, Stage]:
         case RankerSpec():
             return "ranker", Ranker(params)
         case PrunerSpec():
-            return "pruner", Pruner(params, Tokenizer(analyzer.language))
+            return "pruner", Pruner(params, tokenizer_of(analyzer.language))
 
 
 def open_store(kind: str, path: Path, analyzer: Analyzer, *, importance_scale: str = "0-1") -> Store:

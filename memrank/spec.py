@@ -212,7 +212,7 @@ class ImportanceSpec(_Section):
 class SupersessionSpec(_Section):
     infer: bool = True
     """Whether newer values that no `superseded_by` states are recognised: the older one ranks just below the newer."""
-    threshold: Share = 0.3
+    threshold: Share = 0.25
     """How likely it must be. Lower finds more; a wrong find costs one place."""
 
 

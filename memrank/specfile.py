@@ -70,11 +70,6 @@ def spec_sha256(spec: Spec) -> str:
     return sha256_hex(canonical_json(spec.model_dump(mode="json")))
 
 
-def resolve_path(folder: Path, path: str) -> Path:
-    """A path of a spec, relative to the spec's folder; nothing in it is expanded, and it need not exist."""
-    return folder / path
-
-
 def spec_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of the spec. What it cannot say, as weights that sum to 1, loading checks."""
     return copy.deepcopy(_schema())

@@ -3,6 +3,7 @@
 Arrays have shape (n,); times are seconds since 1970 in float64, NaN where there is none.
 """
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memrank.score.bm25 import Postings
-from memrank.text.tokens import Language, Tokenizer
+from memrank.text.tokens import Language, tokenizer_of
 from memrank.types import Bools, Floats, Memory, Moment
 
 Vectors = NDArray[np.float32]
@@ -83,27 +84,28 @@ def _ends(moments: Iterable[Moment | None]) -> Floats:
 
 
 class WordTable:
-    """Short vectors of a tenant's terms, read when they are first needed. Safe to share: what is filled in never
-    changes.
-    """
+    """Short vectors of a tenant's terms, read when they are first needed. Safe to share by threads."""
 
     def __init__(self, terms: tuple[str, ...]) -> None:
         self._terms = terms
         self._vectors: Vectors | None = None
         self._known = np.zeros(len(terms), dtype=np.bool_)
+        self._lock = threading.Lock()
 
     def vectors(self, ids: TermIds, read: Callable[[Sequence[str]], Vectors]) -> Vectors:
         """Vectors of the terms with these distinct ids, shape (k, d); `read` gives those of terms that are new."""
-        missing = ids[~self._known[ids]]
-        if len(missing):
-            new = read([self._terms[i] for i in missing.tolist()])
+        # Whole: two threads that each made the first table would lose what the other one had filled in.
+        with self._lock:
+            missing = ids[~self._known[ids]]
+            if len(missing):
+                new = read([self._terms[i] for i in missing.tolist()])
+                if self._vectors is None:
+                    self._vectors = np.zeros((len(self._terms), new.shape[1]), dtype=np.float32)
+                self._vectors[missing] = new
+                self._known[missing] = True
             if self._vectors is None:
-                self._vectors = np.zeros((len(self._terms), new.shape[1]), dtype=np.float32)
-            self._vectors[missing] = new
-            self._known[missing] = True
-        if self._vectors is None:
-            return np.zeros((len(ids), 0), dtype=np.float32)
-        return self._vectors[ids]
+                return np.zeros((len(ids), 0), dtype=np.float32)
+            return self._vectors[ids]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +116,7 @@ class Tenant:
     language: Language
     memories: tuple[Memory, ...]
     vocabulary: Mapping[str, int]
-    """Term to id; may hold terms of other tenants, which have no entries here."""
+    """Term to id, of the terms of this tenant only."""
     postings: Postings
     vectors: Vectors | None
     """(n, d), unit rows; None without an embedder."""
@@ -221,7 +223,7 @@ class Tenant:
             value = memory.metadata.get(name[9:]) if name.startswith("metadata.") else getattr(memory, name)
             for item in value if isinstance(value, (tuple, list)) else (value,):
                 if item is not None:
-                    found.setdefault(_as_text(item), []).append(i)
+                    found.setdefault(filter_text(item), []).append(i)
         return {value: k for k, value in enumerate(found)}, [np.array(rows, dtype=np.int64) for rows in found.values()]
 
 
@@ -229,7 +231,7 @@ def _aliases(memories: Sequence[Memory], language: Language) -> dict[int, tuple[
     named = [(i, memory.aliases) for i, memory in enumerate(memories) if memory.aliases]
     if not named:
         return {}
-    terms = Tokenizer(language).terms
+    terms = tokenizer_of(language).terms
     found = {i: tuple(filter(None, (frozenset(terms(alias)) for alias in aliases))) for i, aliases in named}
     return {i: names for i, names in found.items() if names}
 
@@ -239,7 +241,8 @@ def year_of(term: str) -> int:
     return int(term) if len(term) == 4 and term.isascii() and term.isdigit() and "1000" <= term < "2200" else 0
 
 
-def _as_text(value: object) -> str:
+def filter_text(value: object) -> str:
+    """A value as filters compare it: a text, or what a number or boolean is written as in JSON."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

@@ -1,4 +1,4 @@
-"""The values that cross boundaries: memories, queries, notes and the slate. Frozen, keyword only, little behaviour.
+"""The values that cross boundaries: memories, queries, moments and notes. Frozen, keyword only, little behaviour.
 
 Times are aware UTC. Scores are float64 in [0, 1]. Nothing here knows dspy, YAML, files or the clock.
 """
@@ -147,9 +147,3 @@ class Notes:
 
     def as_tuple(self) -> tuple[Note, ...]:
         return tuple(self._notes.values())
-
-    def worst(self) -> Level | None:
-        """The gravest level among the notes, or None without notes."""
-        levels = {note.level for note in self._notes.values()}
-        order: tuple[Level, ...] = ("failure", "repair", "info")
-        return next((level for level in order if level in levels), None)

@@ -11,6 +11,7 @@ from typing import Any
 
 import dspy
 import pytest
+from dspy.teleprompt.bootstrap_trace import bootstrap_trace_data
 from pydantic import TypeAdapter, ValidationError
 from reading import NOW, canonical, ids, pipeline, read, record, when
 
@@ -252,6 +253,14 @@ def test_a_pipeline_is_a_part_of_other_modules() -> None:
         assert agent(question="rate note 3").best == answer.best
 
 
+def test_optimizers_that_replace_forward_reach_the_pipeline() -> None:
+    """GEPA and others collect traces so: their stand-in takes every argument by name."""
+    examples = [dspy.Example(query="rate", as_of=NOW, memories=MEMORIES).with_inputs("query", "as_of", "memories")]
+    [data] = bootstrap_trace_data(pipeline(), examples, metric=lambda *_: 1.0, num_threads=1)
+    assert data["prediction"].results
+    assert len(data["trace"]) == 3
+
+
 def test_state_is_saved_and_loaded(tmp_path: Path) -> None:
     of = pipeline()
     of.save(tmp_path / "state.json")
@@ -339,6 +348,10 @@ def test_read_memory_takes_a_file_and_the_whole_context(folder: Path) -> None:
         {"recency_decay_days": float("nan")},
         {"recency_decay_days": float("inf")},
         {"recency_decay_days": 365_001},
+        {"recency_decay_days": "7"},
+        {"recency_weight": None},
+        {"memory_store": MEMORIES[0]},
+        {"memory_store": 5},
         {"top_k": 0},
         {"query_context": ""},
         {"query_context": {}},

@@ -65,8 +65,6 @@ def test_notes_of_one_code_are_counted_together() -> None:
     second.add("repair", "temporal", "no_date", "third")
     notes = THREE.extend({}, first).extend({}, second).notes
     assert [(note.level, note.detail, note.count) for note in notes] == [("info", "first", 3), ("repair", "third", 1)]
-    assert Notes(notes).worst() == "repair"
-    assert Notes().worst() is None
 
 
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=3, max_size=3), st.permutations(["a", "b", "c"]))

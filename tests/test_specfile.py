@@ -21,7 +21,6 @@ from memrank.specfile import (
     dump_spec,
     load_spec,
     parse_spec,
-    resolve_path,
     spec_schema,
     spec_sha256,
 )
@@ -353,10 +352,6 @@ class TestFiles:
             f"{Path('sub/a.yaml')}:18:14: stages[2].weights: x; allowed: y"
         )
         assert loaded.fault(("stages", 0, "b"), "x; y").endswith(":10:5: stages[0].b: x; y")
-
-    def test_paths_are_relative_to_the_spec(self, tmp_path: Path) -> None:
-        assert resolve_path(tmp_path, "../x/$HOME/~/m.jsonl") == tmp_path / ".." / "x" / "$HOME" / "~" / "m.jsonl"
-        assert resolve_path(tmp_path, str(tmp_path / "m")) == tmp_path / "m"
 
     def test_the_hash_is_of_the_meaning(self) -> None:
         same = "name: a\nstages: [{max_tokens: 1200, kind: pruner.v1}]  # x\nmemrank: 1\n"

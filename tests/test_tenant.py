@@ -1,6 +1,8 @@
 """A tenant as arrays: rows, times, neighbours, successors and filters, as the records say."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from strategies import AS_OF
 
 from memrank.indexing import Analyzer
 from memrank.stores.given import Given
-from memrank.tenant import Tenant, count_tokens, scored_text
+from memrank.tenant import Tenant, Vectors, WordTable, count_tokens, scored_text
 
 GIVEN = Given(Analyzer("english", "none"))
 
@@ -34,6 +36,26 @@ def test_a_token_is_four_bytes_rounded_up(text: str) -> None:
     size = len(text.encode("utf-8", "surrogatepass"))
     assert 4 * count_tokens(text) >= size > 4 * (count_tokens(text) - 1)
     assert (count_tokens(text) == 0) == (text == "")
+
+
+def test_threads_fill_one_word_table() -> None:
+    """Two that made the first table at once would lose what the other one had read."""
+    inside: list[int] = []
+    most: list[int] = []
+
+    def read(terms: Sequence[str]) -> Vectors:
+        inside.append(1)
+        time.sleep(0.01)
+        most.append(len(inside))
+        inside.pop()
+        return np.array([[float(term)] for term in terms], dtype=np.float32)
+
+    table = WordTable(tuple(map(str, range(40))))
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda ids: table.vectors(ids, read), np.array_split(np.arange(40, dtype=np.int32), 4)))
+    assert most == [1, 1, 1, 1]
+    assert table.vectors(np.arange(40, dtype=np.int32), read)[:, 0].tolist() == list(range(40))
+    assert len(most) == 4
 
 
 def test_arrays_say_what_the_records_say() -> None:

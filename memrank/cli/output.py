@@ -104,8 +104,8 @@ class Notices:
         for line in notes_lines(note for note in notes if self.verbose or note.level != "info"):
             tell(line)
 
-    def refuse(self, notes: Iterable["Note"], *, about: str = "") -> None:
+    def refuse(self, notes: Iterable["Note"]) -> None:
         """Under --strict, raise DataError for the first repair or failure."""
         grave = next((note for note in notes if note.level != "info"), None)
         if self.strict and grave is not None:
-            raise DataError(f"--strict: {about}{grave.detail}", hint="correct the data, or leave out --strict")
+            raise DataError(f"--strict: {grave.detail}", hint="correct the data, or leave out --strict")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from memrank.errors import DataError
+from memrank.fields import read_namespace
 from memrank.plain import plain_text
 from memrank.types import Note, Notes
 
@@ -130,7 +131,7 @@ def _namespace(given: object) -> str:
     parts = given if isinstance(given, list) and given else [given]
     if not all(_is_plain(part) and not isinstance(part, bool) for part in parts):
         raise DataError(f"group is neither a text nor a list of texts but {_kind(given)}")
-    return "/".join(map(str, parts))
+    return str(read_namespace(given).value)
 
 
 def _filters(given: object) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""What a stage is: a `dspy.Module` that maps a slate to a slate its columns are declared in `chain`."""
+"""What a stage is: a `dspy.Module` that maps a slate to a slate; its columns are declared in `chain`."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar, Generic, TypeVar

@@ -3,14 +3,14 @@
 import pickle
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from operator import attrgetter
 from typing import Generic, TypeVar
 
-from memrank.errors import DataError
+from memrank.errors import DataError, UsageError
 from memrank.fileio import sha256_hex
 from memrank.indexing import Analyzer, Vocabulary, index
 from memrank.records import read_record
@@ -84,7 +84,12 @@ class Given:
         return self
 
     def store(self, records: Sequence[Mapping[str, object]]) -> "GivenStore":
-        """A store of these records. Raises DataError, with its place, for one without an id or content."""
+        """A store of these records.
+
+        Raises DataError, with its place, for one without an id or content, UsageError for what is no list of records.
+        """
+        if isinstance(records, (str, bytes, Mapping)) or not isinstance(records, Iterable):
+            raise UsageError(f"memories is a {type(records).__name__}; it must be a list of records")
         given = list(records)
         short = len(given) <= LONGEST_LIST
         reads = [self._read(record, i, remember=short) for i, record in enumerate(given)]
@@ -119,7 +124,7 @@ class GivenStore:
     """The memories of one call; they never change."""
 
     def __init__(self, reads: Sequence[_Read], analyzer: Analyzer) -> None:
-        self._reads = reads
+        self._reads = reads  # held, repeated ones too: `Given` knows this store by their identities
         self._analyzer = analyzer
         notes: dict[str | None, Notes] = {}
         kept: dict[tuple[str | None, str], _Read] = {}

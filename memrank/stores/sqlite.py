@@ -79,11 +79,6 @@ class SqliteStore:
         sqlite_file.create(path)
         return cls(path, analyzer)
 
-    @staticmethod
-    def is_store(path: Path) -> bool:
-        """Whether a file is an SQLite database, by its first 16 bytes."""
-        return sqlite_file.is_sqlite(path)
-
     def __deepcopy__(self, memo: object) -> "SqliteStore":
         return self
 

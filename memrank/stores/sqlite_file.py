@@ -21,8 +21,6 @@ from memrank.errors import StoreError
 APPLICATION_ID = 0x6D726E6B
 """`mrnk`: marks an SQLite file as a memrank store."""
 
-HEADER = b"SQLite format 3\x00"
-
 BUSY_SECONDS = 30.0
 """How long one writer waits for another."""
 
@@ -48,15 +46,6 @@ _WRITABLE = "the file and its folder must be writable, even to read it: SQLite k
 _VERSION = re.compile(r"[0-9]{1,18}-[0-9a-f]+")
 
 _inherited: list[sqlite3.Connection] = []
-
-
-def is_sqlite(path: Path) -> bool:
-    """Whether a file begins as SQLite databases do; False for what cannot be read."""
-    try:
-        with path.open("rb") as stream:
-            return stream.read(len(HEADER)) == HEADER
-    except (OSError, ValueError):
-        return False
 
 
 def create(path: Path) -> None:

@@ -69,11 +69,20 @@ class Namespace:
         After an error this object must not be used again.
         """
         since = change_number(self.version) if self.version else 0
-        self._read(connection, since)
+        if since and change_number(version) <= since:  # an older copy was put back: nothing that is held is sure
+            self._clear()
+            since = 0
+        changed = self._read(connection, since)
         (count,) = connection.execute("SELECT count(*) FROM memories WHERE namespace IS ?", (self._name,)).fetchone()
         if count != len(self._indexed):  # some were removed: rows that are gone cannot say so
             self._clear()
             self._read(connection, 0)
+            changed = True
+        if changed or since == 0:
+            self._build()
+        self.version = version
+
+    def _build(self) -> None:
         if len({None if item.vector is None else len(item.vector) for item in self._indexed.values()}) > 1:
             raise damaged(self._path, "vectors of different lengths")
         order = sorted(self._indexed.values(), key=lambda item: item.memory.position)
@@ -82,7 +91,6 @@ class Namespace:
         for found in self._notes.values():
             notes.extend(found)
         self.notes = notes.as_tuple()
-        self.version = version
 
     def _clear(self) -> None:
         self._indexed: dict[str, Indexed] = {}
@@ -91,7 +99,8 @@ class Namespace:
         self._own: dict[int, int] = {}
         """Term id of the store to that of the tenant: only terms that the tenant uses take up room in its index."""
 
-    def _read(self, connection: sqlite3.Connection, since: int) -> None:
+    def _read(self, connection: sqlite3.Connection, since: int) -> bool:
+        """Take in the rows that were written after change `since`; whether there are any."""
         cursor = connection.execute(_CHANGED, (self._name, since))
         rows = sorted((self._parse(*row) for row in cursor), key=lambda row: row.seq)
         for row, terms in zip(rows, self._own_terms(connection, [row.terms for row in rows]), strict=True):
@@ -101,6 +110,7 @@ class Namespace:
                 self._notes[identity] = row.notes
             else:
                 self._notes.pop(identity, None)
+        return bool(rows)
 
     def _parse(self, seq: int, identity: str, record: str, terms: bytes, vector: bytes | None) -> _Row:
         memory, notes = parse_record(record, seq, self._path)

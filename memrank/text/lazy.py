@@ -31,10 +31,6 @@ class Pattern:
         """See `re.Pattern.finditer`."""
         return self._compiled.finditer(text, start, end)
 
-    def findall(self, text: str) -> list[str]:
-        """See `re.Pattern.findall`, for a pattern with at most one group."""
-        return self._compiled.findall(text)
-
     def sub(self, replacement: str, text: str) -> str:
         """See `re.Pattern.sub`."""
         return self._compiled.sub(replacement, text)

@@ -18,10 +18,8 @@ from memrank.text import calendar as cal
 from memrank.text.calendar import Span, Third
 from memrank.text.lazy import Pattern
 from memrank.text.timewords import COUNT, UNITS, Atom, expressions, number
-from memrank.text.years import SCAN, years_in
+from memrank.text.years import SCAN
 from memrank.types import Period
-
-__all__ = ["clean", "find_period", "years_in"]
 
 _PLAIN = str.maketrans(
     {

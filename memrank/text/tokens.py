@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal, TypeAlias
 
 import Stemmer
@@ -49,8 +49,8 @@ class Tokenizer:
 
     def __init__(self, language: Language = "english") -> None:
         self.language = language
-        # One stemmer a tokenizer: its cache is not shared between threads, so the lookup goes through lru_cache.
-        stem = Stemmer.Stemmer("english").stemWord if language == "english" else str
+        # Without its own cache, a stemmer takes a word in one step that holds the interpreter's lock: threads share it.
+        stem = Stemmer.Stemmer("english", 0).stemWord if language == "english" else str
         self._stem = lru_cache(maxsize=200_000)(stem)
         self._stop = STOP_WORDS if language == "english" else frozenset()
 
@@ -58,3 +58,9 @@ class Tokenizer:
         """Stems of the words that are not stop words, in order, repeats kept."""
         stem, stop = self._stem, self._stop
         return [stem(word) for word in words(text) if word not in stop]
+
+
+@cache
+def tokenizer_of(language: Language) -> Tokenizer:
+    """The one tokenizer of a language in this process: what it has stemmed serves every reader."""
+    return Tokenizer(language)

@@ -36,10 +36,6 @@ _COUNTED = Pattern(
     r"|records|files|tests|tickets|votes|views|followers|subscribers|points|inhabitants|residents|seats|rooms"
     r"|houses|cars|soldiers|troops|species)"
 )
-_IN_DATE = Pattern(
-    rf"{LEFT}{YEAR}(?=[-/](?:0?[1-9]|1[0-2]|{YEAR})(?![0-9]))|(?<=[0-9][./]){YEAR}(?![\w%]|[.,:/][0-9])"
-    rf"|(?<=[12][0-9]{{3}}-){YEAR}{RIGHT}"
-)
 _ROOT = Pattern(r"\b(?:root|square|cube|log|percent|%) of $")
 
 
@@ -56,10 +52,3 @@ def bare_years(text: str) -> Iterator[tuple[int, int, int]]:
             continue
         if 1800 <= year <= 2100 or _CUE.search(before):
             yield start, end, year
-
-
-def years_in(text: str) -> tuple[int, ...]:
-    """The years that the first 2,000 characters name, ascending, each once; those inside dates included."""
-    found = {int(m[0]) for m in _IN_DATE.finditer(text[:SCAN])}
-    found.update(year for _, _, year in bare_years(text[:SCAN].lower()))
-    return tuple(sorted(found))

@@ -193,6 +193,13 @@ def test_groups_and_filters_of_a_row(desk: Path) -> None:
     assert {item["id"] for row in theirs.rows for item in row["results"]} == {"b/m3"}
 
 
+def test_a_numeric_group_names_the_tenant_that_records_name_so(desk: Path) -> None:
+    write_lines(desk.with_name("memories.jsonl"), [{**MEMORIES[0], "namespace": 7.0}, {**MEMORIES[1], "namespace": 8}])
+    answer = batch(desk, [{**ASKED, "group": 7.0}, {**ASKED, "id": "2", "group": 7}])
+    first, second = ([item["id"] for item in row["results"]] for row in answer.rows)
+    assert first == second == [MEMORIES[0]["id"]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

@@ -83,7 +83,7 @@ def test_its_answer_lands_in_the_trace() -> None:
 
 
 def test_modules_pass_positional_arguments_on() -> None:
-    """`Pipeline.__call__` hands the query over by place."""
+    """Stages are called with their slate by place."""
     assert _Module()("?", times=2).answer == [1, 2, 1, 2]
 
 

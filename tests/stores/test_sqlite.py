@@ -5,6 +5,7 @@ import gc
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from memrank.errors import DataError, NamespaceError, StoreError
 from memrank.indexing import Analysed, Analyzer
 from memrank.records import read_record
+from memrank.registry import store_kind
 from memrank.score.bm25 import score
 from memrank.stores import sqlite, sqlite_file, sqlite_tenant
 from memrank.stores.sqlite import SqliteStore
@@ -232,6 +234,26 @@ def test_unchanged_tenants_are_shared_and_only_changed_rows_are_read(
     assert seen == [4]
 
 
+def test_a_write_of_another_tenant_leaves_what_is_held(store: SqliteStore) -> None:
+    store.append([memory("a", namespace="n"), memory("b", namespace="m")])
+    held = tenant(store, "n")
+    store.append([memory("c", namespace="m")])
+    assert tenant(store, "n") is held
+    store.append([memory("d", namespace="n")])
+    assert tenant(store, "n") is not held
+
+
+def test_an_older_copy_that_was_put_back_in_place_is_read_anew(store: SqliteStore, path: Path, tmp_path: Path) -> None:
+    store.append([memory("a", "alpha")])
+    with closing(sqlite3.connect(path)) as now, closing(sqlite3.connect(tmp_path / "copy.db")) as copied:
+        now.backup(copied)
+    store.append([memory("a", "beta")])
+    assert contents(store) == {"a": "beta"}
+    with closing(sqlite3.connect(tmp_path / "copy.db")) as copied, closing(sqlite3.connect(path)) as now:
+        copied.backup(now)
+    assert contents(store) == {"a": "alpha"}
+
+
 def test_removed_rows_are_noticed(store: SqliteStore, path: Path) -> None:
     store.append([memory("a", "alpha"), memory("b", "beta"), memory("c", "gamma")])
     assert len(contents(store)) == 3
@@ -352,11 +374,12 @@ def test_a_creation_that_was_cut_short_is_finished(path: Path) -> None:
         assert store.append([memory("a")]) == 1
 
 
-def test_is_store(store: SqliteStore, path: Path, tmp_path: Path) -> None:
-    assert SqliteStore.is_store(path)
+def test_a_store_is_told_by_its_first_bytes(store: SqliteStore, path: Path, tmp_path: Path) -> None:
+    assert store_kind(path) == "sqlite.v1"
     text = tmp_path / "memories.jsonl"
     text.write_text("SQLite format 3 is not this\n")
-    assert not any(map(SqliteStore.is_store, (text, tmp_path, tmp_path / "missing", Path("nul\x00"))))
+    others = (text, tmp_path, tmp_path / "missing", Path("nul\x00"))
+    assert {store_kind(other) for other in others} == {"jsonl.v1"}
 
 
 def text_file(path: Path) -> None:

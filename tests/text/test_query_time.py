@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memrank.errors import UsageError
-from memrank.text.periods import find_period, years_in
+from memrank.text.periods import find_period
 from memrank.text.sensitivity import read_time
+from memrank.text.years import bare_years
 from memrank.types import Period, Sensitivity
 
 ROWS = [
@@ -201,15 +202,14 @@ def test_the_words_that_name_the_period(text: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("revenue in 2019, 2018 and FY2017", (2017, 2018, 2019)),
-        ("on 2025-03-03 and 28.12.2023, 2004-2006", (2004, 2006, 2023, 2025)),
-        ("2000 dollars in room 2019, ISO 9001, 1066", ()),
-        ("in 1066", (1066,)),
-        ("", ()),
+        ("revenue in 2019, 2018 and fy2017", [2019, 2018, 2017]),
+        ("2000 dollars in room 2019, iso 9001, 1066", []),
+        ("in 1066", [1066]),
+        ("", []),
     ],
 )
-def test_years_in(text: str, expected: tuple[int, ...]) -> None:
-    assert years_in(text) == expected
+def test_bare_years(text: str, expected: list[int]) -> None:
+    assert [year for _, _, year in bare_years(text)] == expected
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,6 @@ MOMENTS = st.datetimes(
 def test_any_text_reads_without_error(text: str, as_of: datetime) -> None:
     read = read_time(text, as_of)
     assert read.evidence
-    assert years_in(text) == tuple(sorted(set(years_in(text))))
     if read.period is None:
         return
     assert read.period.text
@@ -365,7 +364,6 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
     text = (unit * 100_000)[:100_000]
     began = time.perf_counter()
     read_time(text, NOON)
-    years_in(text)
     assert time.perf_counter() - began < 0.2
 
 
