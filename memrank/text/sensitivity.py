@@ -118,7 +118,8 @@ _BEFORE_CLAUSE = Pattern(
 )
 _FORMER_PERSON = Pattern(r"\b(?:led|managed|owned|run|taught|given|told) by .{0,20}\bformer\b")
 _HISTORY = Pattern(
-    r"\b(?:history of|historically|at (?:the|that) time|back in|in the past(?= ?(?:[?!.,;]|$))|long ago"
+    r"\b(?:history of|historically|at (?:the|that) time|back in(?= (?:the|those)\b| \d)"
+    r"|in the past(?= ?(?:[?!.,;]|$))|long ago"
     r"|a long time ago|once upon"
     r"|when did .{1,60}\bfirst\b|when was .{1,60}\bfirst\b|when did the first\b|the first time|how did .{1,60}\b"
     r"(?:begin|start|originate)"
