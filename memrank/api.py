@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +52,13 @@ def read_memory(
         raise UsageError(
             f"query_context holds {', '.join(map(repr, unknown))}", hint=f"filters are: {', '.join(sorted(FILTERS))}"
         )
-    for name, number, least, most in (
+    numbers: tuple[tuple[str, object, float, float], ...] = (
         ("recency_decay_days", recency_decay_days, SHORTEST_DAYS, LONGEST_DAYS),
         ("recency_weight", recency_weight, 0, 1),
         ("relevance_threshold", relevance_threshold, 0, 1),
-    ):
-        if not isinstance(number, Real) or not least <= number <= most:
+    )
+    for name, number, least, most in numbers:
+        if not isinstance(number, (int, float)) or not least <= number <= most:
             raise UsageError(f"{name} is {number!r:.40}; it must be a number from {least:g} to {most:g}")
     spec = Spec.model_validate(
         {

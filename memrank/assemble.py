@@ -75,6 +75,7 @@ def assemble(slate: Slate, spec: Spec, *, read_id: str, spec_sha256: str, store_
         time_evidence=slate.time.evidence,
         combine=view.combine,
         pruned=view.pruned,
+        max_tokens=slate.limits.max_tokens,
         results=results,
         excluded=excluded,
         meta=meta,

@@ -28,16 +28,16 @@ _AMPERSAND = re.compile(r"&(?=(?:lt|gt|amp|quot);)")
 _LESS = re.compile("[<\ufe64\uff1c]")
 
 
-def context_block(result: Result, spec: Spec, *, max_tokens: int | None = None) -> str:
+def context_block(result: Result, spec: Spec) -> str:
     """The returned memories as a block; empty where nothing was returned, or nothing fits.
 
     The spec's context section sets `max_items`, and `max_tokens` of the whole block, heading and footer included (else
-    the pruner's budget); where the read has a limit of its own (`max_tokens` here), the block keeps within that, too.
+    the pruner's budget); where the read had a budget of its own, the block keeps within that, too.
     A summary stands for the content it was made from. What is too long to fit even alone is cut to the length of a
     summary; then the least important items are left out whole. Without a pruner the defaults of `pruner.v1` apply.
     """
     pruner = next((stage for stage in spec.stages if isinstance(stage, PrunerSpec)), PrunerSpec(kind="pruner.v1"))
-    limits = [limit for limit in (max_tokens, pruner.context.max_tokens) if limit is not None]
+    limits = [limit for limit in (result.max_tokens, pruner.context.max_tokens) if limit is not None]
     room = min(limits, default=pruner.max_tokens) * BYTES_PER_TOKEN
     head, foot = ([text] if text else [] for text in (pruner.context.heading, pruner.context.footer))
     room += 1 - sum(map(_needs, head + foot))  # the last line has no line break

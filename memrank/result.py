@@ -4,6 +4,7 @@ hand.
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from functools import cached_property
 
 from memrank.types import Memory, Moment, Note, Period, Query, Sensitivity
@@ -107,15 +108,22 @@ class Result:
     combine: str
     pruned: bool
     """Whether a pruner ran; without one, actions are None."""
+    max_tokens: int | None
+    """The read's own budget; None leaves it to the spec."""
     results: tuple[Item, ...]
     excluded: tuple[Item, ...]
     meta: Meta
     notes: tuple[Note, ...]
 
 
+def utc_text(instant: datetime) -> str:
+    """A UTC time in ISO 8601, with `Z` for its zone."""
+    return instant.isoformat().replace("+00:00", "Z")
+
+
 def iso(moment: Moment | None) -> str | None:
     """The instant that an age counts from, ISO 8601 UTC."""
-    return moment.end.isoformat().replace("+00:00", "Z") if moment else None
+    return utc_text(moment.end) if moment else None
 
 
 def to_dict(result: Result) -> dict[str, object]:
@@ -126,15 +134,15 @@ def to_dict(result: Result) -> dict[str, object]:
     asked: dict[str, object] = {
         "id": query.id,
         "text": query.text,
-        "as_of": query.as_of.isoformat().replace("+00:00", "Z"),
+        "as_of": utc_text(query.as_of),
         "namespace": result.namespace,
         "sensitivity": result.sensitivity.value,
         "sensitivity_evidence": result.time_evidence,
         "asks_previous": result.asks_previous,
         "period": period
         and {
-            "start": period.start.isoformat().replace("+00:00", "Z") if period.start else None,
-            "end": period.end.isoformat().replace("+00:00", "Z") if period.end else None,
+            "start": utc_text(period.start) if period.start else None,
+            "end": utc_text(period.end) if period.end else None,
             "text": period.text,
         },
     }

@@ -90,6 +90,7 @@ def result(
     evidence: str = "“current”",
     combine: str = "weighted",
     pruned: bool = True,
+    max_tokens: int | None = None,
     review_reasons: tuple[str, ...] = (),
     notes: Sequence[Note] = (),
 ) -> Result:
@@ -106,6 +107,7 @@ def result(
         time_evidence=evidence,
         combine=combine,
         pruned=pruned,
+        max_tokens=max_tokens,
         results=ranked,
         excluded=tuple(excluded),
         meta=Meta(

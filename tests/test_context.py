@@ -93,12 +93,12 @@ def test_an_attribute_cannot_be_ended_from_inside() -> None:
 
 
 def test_the_pruners_budget_and_the_reads_own_limit_apply() -> None:
-    returned = result([rated(f"m{k}", 0.5, 0.5, "word " * 60) for k in range(5)])
+    items = [rated(f"m{k}", 0.5, 0.5, "word " * 60) for k in range(5)]
     for tight in (
-        context_block(returned, spec(pruner={"max_tokens": 200})),
-        context_block(returned, spec(), max_tokens=200),
-        context_block(returned, context(max_tokens=1000), max_tokens=200),
-        context_block(returned, context(max_tokens=200), max_tokens=1000),
+        context_block(result(items), spec(pruner={"max_tokens": 200})),
+        context_block(result(items, max_tokens=200), spec()),
+        context_block(result(items, max_tokens=200), context(max_tokens=1000)),
+        context_block(result(items, max_tokens=1000), context(max_tokens=200)),
     ):
         assert ids(tight) == ["m0", "m1"]
         assert count_tokens(tight) <= 200

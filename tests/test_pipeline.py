@@ -116,6 +116,7 @@ def test_the_order_of_the_input_never_matters(
 def test_limits_hold(memories: list[dict[str, object]], top_k: int, max_tokens: int) -> None:
     ranking = read(WEIGHTED, memories, top_k=top_k, max_tokens=max_tokens)
     check(ranking, top_k)
+    assert count_tokens(ranking.context()) <= max_tokens
     kept = sum(item.tokens for item in ranking.results)
     over = any(note.code == "protected_over_budget" for note in ranking.notes)
     assert over == (kept > max_tokens)

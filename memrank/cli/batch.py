@@ -13,6 +13,7 @@ from memrank.cli.queries import Row, opened, question, rows
 from memrank.errors import DataError, MemrankError, ServiceError, StoreError, UsageError
 from memrank.pipeline import Pipeline
 from memrank.render.lines import run_row
+from memrank.result import utc_text
 from memrank.stores.base import check_filters
 from memrank.types import Note, Notes
 
@@ -30,10 +31,10 @@ class Batch:
     whole: bool
     """Whether a line holds the whole answer, or ids and scores."""
     notices: Notices
-    failed: int = 0
-    total: int = 0
-    summary: Notes = field(default_factory=Notes)
-    seen: set[Note] = field(default_factory=set)
+    failed: int = field(default=0, init=False)
+    total: int = field(default=0, init=False)
+    summary: Notes = field(default_factory=Notes, init=False)
+    seen: set[Note] = field(default_factory=set, init=False)
 
     def run(self, queries: str, out: str | None, sources: Iterable[str | os.PathLike[str]]) -> None:
         """Rank for every line of `queries`; a line for each to `out` (whole or not at all), or to stdout as they come.
@@ -91,7 +92,7 @@ class Batch:
             asked["as_of"] = self.as_of
         elif "as_of" not in asked:
             asked["as_of"] = self.now
-            detail = f"no query_time: ranked as of {self.now.isoformat().replace('+00:00', 'Z')}"
+            detail = f"no query_time: ranked as of {utc_text(self.now)}"
             notes.append(Note(level="info", stage="read", code="as_of_clock", detail=detail))
         given = {name: value for name, value in self.options.items() if value is not None}
         ranking = self.pipeline(**asked | given | {"filters": asked["filters"] | self.options["filters"]})

@@ -114,7 +114,7 @@ def run(
     if form != "table" or out is not None or strict:
         notices.show(ranking.notes)
     notices.refuse(ranking.notes)
-    text = _writer(form, include_excluded, max_tokens, to_file=out is not None)(ranking)
+    text = _writer(form, include_excluded, to_file=out is not None)(ranking)
     deliver([f"{text}\n"] if text else [""], out, sources=sources)
 
 
@@ -162,18 +162,18 @@ def _filters(given: tuple[str, ...]) -> dict[str, list[str]]:
     return found
 
 
-def _writer(form: str, include_excluded: bool, max_tokens: int | None, *, to_file: bool) -> Callable[["Ranking"], str]:
+def _writer(form: str, include_excluded: bool, *, to_file: bool) -> Callable[["Ranking"], str]:
     """The function that turns an answer into the text that is asked for."""
     if form == "explain":
         from memrank.render.explain import explain_text
 
         return lambda ranking: explain_text(ranking.result, ranking.spec)
     if form == "table":
-        return lambda ranking: _table(ranking, max_tokens, to_file=to_file)
+        return lambda ranking: _table(ranking, to_file=to_file)
     if form == "context":
         from memrank.context import context_block
 
-        return lambda ranking: context_block(ranking.result, ranking.spec, max_tokens=max_tokens)
+        return lambda ranking: context_block(ranking.result, ranking.spec)
     if form == "json":
         return lambda ranking: json_text(ranking.to_dict(), indent=2)
     from memrank.views import VIEWS, memory_read
@@ -183,9 +183,9 @@ def _writer(form: str, include_excluded: bool, max_tokens: int | None, *, to_fil
     return lambda ranking: json_text(VIEWS[form](ranking.result, ranking.spec), indent=2)
 
 
-def _table(ranking: "Ranking", max_tokens: int | None, *, to_file: bool) -> str:
+def _table(ranking: "Ranking", *, to_file: bool) -> str:
     from memrank.render.table import table_text
     from memrank.render.terminal import Look, look
 
     seen = Look(width=None, colour=False) if to_file else look(sys.stdout, os.environ)
-    return table_text(ranking.result, ranking.spec, width=seen.width, colour=seen.colour, max_tokens=max_tokens)
+    return table_text(ranking.result, ranking.spec, width=seen.width, colour=seen.colour)

@@ -1,8 +1,6 @@
 """What was asked and how it was understood: the first lines of the table and of the explanation."""
 
-from datetime import datetime
-
-from memrank.result import Result
+from memrank.result import Result, utc_text
 from memrank.text.inert import clip
 from memrank.types import Period
 
@@ -15,7 +13,7 @@ def heading_lines(result: Result) -> list[str]:
     evidence = f" ({clip(result.time_evidence, EVIDENCE)})" if result.time_evidence else ""
     lines = [
         f"query: {clip(result.query.text, QUERY)}",
-        f"as of {_utc(result.query.as_of)}, {result.sensitivity.value}{evidence}",
+        f"as of {utc_text(result.query.as_of)}, {result.sensitivity.value}{evidence}",
     ]
     if result.period is not None:
         lines.append(f"period: {_period(result.period)}")
@@ -25,10 +23,6 @@ def heading_lines(result: Result) -> list[str]:
 
 
 def _period(period: Period) -> str:
-    start = _utc(period.start) if period.start else "open"
-    end = _utc(period.end) if period.end else "open"
+    start = utc_text(period.start) if period.start else "open"
+    end = utc_text(period.end) if period.end else "open"
     return f"“{clip(period.text, EVIDENCE)}” = {start} to {end}"
-
-
-def _utc(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")

@@ -86,20 +86,18 @@ _COLUMNS = (
 _TEXT = _Column(title="content", cell=lambda item: clip(item.content, CONTENT), justify="left")
 
 
-def table_text(
-    result: Result, spec: Spec, *, width: int | None = None, colour: bool = False, max_tokens: int | None = None
-) -> str:
+def table_text(result: Result, spec: Spec, *, width: int | None = None, colour: bool = False) -> str:
     """What was asked, the results as a table, what was left out and why. No line break at the end.
 
     `width` is that of the terminal; without one the table has 160 columns, whatever the environment says. Narrow tables
-    leave out the less important columns. `max_tokens` is the read's own budget, where it has one. Text of memories is
-    never read as markup, and nothing of it reaches the terminal that could steer it.
+    leave out the less important columns. Text of memories is never read as markup, and nothing of it reaches the
+    terminal that could steer it.
     """
     width = PIPED if width is None else max(width, NARROWEST)
     blocks = [heading_lines(result)]
     if result.results:
         blocks.append(_table(result.results, width, colour))
-    blocks.append(_footer(result, spec, max_tokens))
+    blocks.append(_footer(result, spec))
     return "\n\n".join("\n".join(block) for block in blocks)
 
 
@@ -141,23 +139,23 @@ def _table(items: tuple[Item, ...], width: int, colour: bool) -> list[str]:
     return [line.rstrip() for line in stream.getvalue().rstrip("\n").split("\n")]
 
 
-def _footer(result: Result, spec: Spec, max_tokens: int | None) -> list[str]:
+def _footer(result: Result, spec: Spec) -> list[str]:
     meta = result.meta
     counts = Counter(item.reason for item in result.excluded)
     reasons = ", ".join(f"{counts[reason]} {reason}" for reason in REASONS if counts[reason])
     lines = [
         f"returned {meta.returned_count} of {meta.total_candidates}, excluded {meta.excluded_count}"
         + (f": {reasons}" if reasons else ""),
-        f"stale {meta.stale_count}; {_tokens(result, spec, max_tokens)}",
+        f"stale {meta.stale_count}; {_tokens(result, spec)}",
     ]
     if meta.review_reasons:
         lines.append(f"needs review: {', '.join(meta.review_reasons)}")
     return [*lines, *notes_lines(result.notes)]
 
 
-def _tokens(result: Result, spec: Spec, max_tokens: int | None) -> str:
+def _tokens(result: Result, spec: Spec) -> str:
     kept = f"tokens {sum(item.tokens for item in result.results)}"
     if not result.pruned:
         return f"{kept}, no budget applied"
     budget = next((stage.max_tokens for stage in spec.stages if isinstance(stage, PrunerSpec)), None)
-    return f"{kept} of {budget if max_tokens is None else max_tokens}"
+    return f"{kept} of {budget if result.max_tokens is None else result.max_tokens}"

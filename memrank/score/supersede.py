@@ -8,6 +8,8 @@ Rows = NDArray[np.int64]
 
 DEMOTION = 0.5
 """Factor of a superseded memory whose successor leaves room; less where that would not put it below."""
+TINY = 1e-9
+"""A newer candidate that scores less than this lifts nothing: a factor could not bring it anywhere."""
 STEP = 0.999
 """Keeps a superseded memory strictly below its successor, however close the two are."""
 
@@ -46,13 +48,13 @@ def swaps(score: Floats, newer: Rows) -> tuple[Floats, Rows, Floats]:
     """
     lift, demotion = np.ones_like(score), np.ones_like(score)
     by = np.full(len(score), -1, dtype=np.int64)
-    olds = np.flatnonzero((newer >= 0) & (score > 0))
+    olds = np.flatnonzero((newer >= 0) & (score[newer] > TINY))
     for old in olds:
         new = newer[old]
-        if score[new] > 0 and score[old] > score[new] * lift[new]:
+        if score[old] > score[new] * lift[new]:
             lift[new], by[new] = score[old] / score[new], old
     for old in olds:
-        new = newer[old]
-        if score[new] > 0:
-            demotion[old] = min(1.0, STEP * score[new] * lift[new] / score[old])
+        ceiling = STEP * score[newer[old]] * lift[newer[old]]
+        if score[old] > ceiling:
+            demotion[old] = ceiling / score[old]
     return lift, by, demotion

@@ -2,6 +2,7 @@
 
 import io
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from factories import HOSTILE, item, memory, result, spec
@@ -65,7 +66,7 @@ def test_the_footer_counts() -> None:
         "needs review: low_top_score, ambiguous_top",
         "info: temporal: undated (2 times) [no_date]",
     ]
-    assert "tokens 41 of 300" in table_text(of, SPEC, max_tokens=300)
+    assert "tokens 41 of 300" in table_text(replace(of, max_tokens=300), SPEC)
 
 
 def test_rank_only_has_no_action_and_no_budget() -> None:
