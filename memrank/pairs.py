@@ -32,7 +32,7 @@ def word_columns(
     share[list(ids.values())] = [weights[term] for term in ids]
     overlap = bag.total(share) / (sum(weights.values()) or 1.0)
     soft = overlap
-    if tenant.vectors is not None and rarest:
+    if tenant.vectors is not None and rarest and len(bag.ids):
         soft = _soft(tenant, bag, {term: weights[term] for term in rarest}, analyzer)
     return {
         Column.OVERLAP: np.clip(overlap, 0.0, 1.0),

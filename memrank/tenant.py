@@ -92,6 +92,10 @@ class WordTable:
         self._known = np.zeros(len(terms), dtype=np.bool_)
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[type["WordTable"], tuple[tuple[str, ...]]]:
+        # A pickle carries no lock, and the vectors are read again where they are needed.
+        return WordTable, (self._terms,)
+
     def vectors(self, ids: TermIds, read: Callable[[Sequence[str]], Vectors]) -> Vectors:
         """Vectors of the terms with these distinct ids, shape (k, d); `read` gives those of terms that are new."""
         # Whole: two threads that each made the first table would lose what the other one had filled in.

@@ -3,6 +3,7 @@
 import asyncio
 import copy
 import json
+import pickle
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -129,6 +130,11 @@ def test_a_copy_shares_the_store_and_ranks_the_same(loaded: Pipeline) -> None:
 
 
 # Threads and tasks
+
+
+def test_an_answer_can_be_pickled(loaded: Pipeline) -> None:
+    ranking = loaded("rate", as_of=NOW)
+    assert pickle.loads(pickle.dumps(ranking)).to_dict() == ranking.to_dict()
 
 
 def test_concurrent_reads_give_equal_results(folder: Path) -> None:

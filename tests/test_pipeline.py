@@ -19,6 +19,7 @@ from memrank.errors import DataError, NamespaceError, UsageError
 from memrank.pipeline import Pipeline, Ranking
 from memrank.slate import REASONS
 from memrank.stores.readers import dump_jsonl, read_memories
+from memrank.tenant import count_tokens
 
 DAY = 86400.0
 WEIGHTED = pipeline(
