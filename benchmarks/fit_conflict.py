@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 from memrank.conflicts import MAX_PAIRED, evidence
 from memrank.errors import NamespaceError
 from memrank.registry import build
-from memrank.score.conflict import FEATURES, pair_features
+from memrank.score.conflict import FEATURES, pair_features, possible
 from memrank.score.fuse import order
 from memrank.score.relevance import shipped
 from memrank.specfile import parse_spec
@@ -62,8 +62,7 @@ def pairs(folder: Path) -> Iterator[tuple[Floats, Floats, Floats]]:
         ids = [slate.memory(int(k)).id for k in best]
         relevant, stale = set(row["relevant"]), set(meta.get("stale") or [])
         current = (set(meta.get("current") or []) or relevant - stale) if stale else set()
-        newer = (found.age[:, None] > found.age[None, :]) & found.dated[:, None] & found.dated[None, :]
-        old, new = np.nonzero(newer[:OLDER])
+        old, new = np.nonzero(possible(found)[:OLDER])
         is_stale = np.array([ids[i] in stale for i in old], dtype=np.bool_)
         positive = is_stale & np.array([ids[j] in current for j in new], dtype=np.bool_)
         costly = np.array([ids[i] in relevant for i in old], dtype=np.bool_)

@@ -8,7 +8,9 @@ Each FOLDER is a golden set (memories.jsonl, queries.jsonl). Two steps, both det
    2007): each set, and in it each answerable query, with equal weight; signs fixed to what the feature means; a
    quadratic penalty pulls towards equal-share fusion with its neighbours. Capacity without variety does not travel.
 2. Level. The logistic level is fitted by log loss over all candidates, a candidate at rank r with weight 1 / r,
-   queries without any answer included, so that the output is a probability.
+   queries without any answer included, so that the output is a probability. Each set's tenants are also asked the
+   queries of the next set, which nothing there answers: without them, a model fitted on golden sets never learns what
+   it looks like when nothing is relevant.
 
 Fit only on sets whose licence allows it. The sets that the shipped file was fitted on are named inside it.
 """
@@ -16,8 +18,10 @@ Fit only on sets whose licence allows it. The sets that the shipped file was fit
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +49,9 @@ FALLING = frozenset({"other_numbers", "log_rank", "log_pool"})
 CEILING = {"before_last": 0.25}
 PULL = 0.2
 RIDGE = 1e-3
+FOREIGN = 0.5
+"""Weight of a set's foreign queries beside its own."""
+MOST_FOREIGN = 200
 
 SPEC = """
 memrank: 1
@@ -61,12 +68,16 @@ class Example:
     labels: Floats
 
 
+def rows(folder: Path) -> list[dict[str, Any]]:
+    """The queries of a golden set."""
+    return [json.loads(line) for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
 def examples(folder: Path) -> list[Example]:
     """Every query of a golden set whose tenant exists, through memrank's own prefilter."""
     pipeline = build(parse_spec(SPEC), folder, "fit", store=folder / "memories.jsonl")
     out = []
-    for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in rows(folder):
         try:
             slate = pipeline.candidates(row["query"], as_of=row["query_time"], namespace=row["group"])
         except NamespaceError:
@@ -75,6 +86,28 @@ def examples(folder: Path) -> list[Example]:
         labels = np.array([slate.memory(k).id in relevant for k in range(len(slate))], dtype=np.float64)
         out.append(Example(judged_columns(slate), labels))
     return out
+
+
+def foreign(folder: Path, other: Path) -> list[Example]:
+    """The queries of another set, asked of this set's tenants in turn: nothing there answers them."""
+    pipeline = build(parse_spec(SPEC), folder, "fit", store=folder / "memories.jsonl")
+    own, asked = rows(folder), rows(other)
+    tenants = list(dict.fromkeys(row["group"] for row in own))
+    out = []
+    for k in range(min(len(own), MOST_FOREIGN)):
+        text, now = asked[k % len(asked)]["query"], own[k]["query_time"]
+        try:
+            slate = pipeline.candidates(text, as_of=now, namespace=tenants[k % len(tenants)])
+        except NamespaceError:
+            continue
+        if len(slate):
+            out.append(Example(judged_columns(slate), np.zeros(len(slate))))
+    return out
+
+
+def all_foreign(folders: Sequence[Path]) -> list[list[Example]]:
+    """Each set with the queries of the next one."""
+    return [foreign(one, other) for one, other in zip(folders, [*folders[1:], folders[0]], strict=True)]
 
 
 def bounds(name: str) -> tuple[float | None, float | None]:
@@ -104,16 +137,18 @@ def fit_order(sets: list[list[Example]], pull: float = PULL) -> dict[str, float]
     return dict(zip(ORDER, found.tolist(), strict=True))
 
 
-def fit_level(sets: list[list[Example]], order: dict[str, float]) -> tuple[dict[str, float], float]:
-    """Coefficients of LEVEL, and the intercept."""
+def fit_level(
+    sets: list[list[Example]], unanswerable: list[list[Example]], order: dict[str, float]
+) -> tuple[dict[str, float], float]:
+    """Coefficients of LEVEL, and the intercept, from each set's own and foreign examples."""
     xs, ys, weights = [], [], []
-    for some in sets:
+    for some, share in (*((own, 1.0) for own in sets), *((other, FOREIGN) for other in unanswerable)):
         for e in some:
             features = level_features(e.columns, combine(order_features(e.columns), order))
             xs.append(np.stack([*features.values(), np.ones(len(e.labels))], axis=1))
             ys.append(e.labels)
-            share = np.exp(-features["log_rank"])
-            weights.append(share / share.sum() / len(some))
+            by_rank = np.exp(-features["log_rank"])
+            weights.append(share * by_rank / by_rank.sum() / len(some))
     x, y, weight = np.concatenate(xs), np.concatenate(ys), np.concatenate(weights)
 
     def loss(w: Floats) -> tuple[float, Floats]:
@@ -135,8 +170,9 @@ def main() -> None:
     arguments = parser.parse_args()
     folders = sorted(arguments.folders, key=lambda folder: folder.name)
     sets = [examples(folder) for folder in folders]
+    unanswerable = all_foreign(folders)
     order = fit_order(sets)
-    level, intercept = fit_level(sets, order)
+    level, intercept = fit_level(sets, unanswerable, order)
     fitted_on = {folder.name: len(some) for folder, some in zip(folders, sets, strict=True)}
     extra = {"fitted_on": fitted_on, "fitted_by": "benchmarks/fit_relevance.py"}
     text = dump(Model(order=order, level=level, intercept=intercept), extra)

@@ -66,9 +66,11 @@ class Fits:
                 quality.tell(f"{name}: reading {other}")
                 self._examples[other] = fit_relevance.examples(folder)
         quality.tell(f"{name}: fitting")
-        sets = [self._examples[other] for other in sorted(self._relevance) if other != name]
+        others = [other for other in sorted(self._relevance) if other != name]
+        sets = [self._examples[other] for other in others]
         order = fit_relevance.fit_order(sets)
-        level, intercept = fit_relevance.fit_level(sets, order)
+        unanswerable = fit_relevance.all_foreign([self._relevance[other] for other in others])
+        level, intercept = fit_relevance.fit_level(sets, unanswerable, order)
         relevance = Model(order=order, level=level, intercept=intercept)
         with relevance_in_place(relevance):
             pairs = [fit_conflict.load(self._conflict[other]) for other in sorted(self._conflict) if other != name]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from memrank.errors import (
     DataError,
+    DependencyError,
     MemrankError,
     NamespaceError,
     ServiceError,
@@ -24,6 +25,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DataError",
+    "DependencyError",
     "MemrankError",
     "NamespaceError",
     "Pipeline",

@@ -93,7 +93,7 @@ def _review(slate: Slate, spec: Spec, returned: Rows) -> tuple[str, ...]:
     reasons = review_reasons(
         slate[Column.SCORE][returned],
         slate[Column.RAW_SCORE],
-        (slate[Column.STALE_FLAG] > 0) | (slate[Column.SUPERSEDED_BY] >= 0),
+        (slate[Column.STALE_FLAG] > 0) | (slate[Column.SUPERSEDED] > 0),
         top_score_below=rules.top_score_below,
         ambiguity_margin=rules.ambiguity_margin,
         ambiguity_top=rules.ambiguity_top,
@@ -197,7 +197,9 @@ def _adjustments(slate: Slate) -> dict[int, tuple[Adjustment, ...]]:
         ("outdated", Column.DEMOTION, Column.OUTDATED_BY),
     ):
         for k in np.flatnonzero(slate[factor] != 1.0).tolist():
-            other = slate.memory(int(slate[by][k])).id
+            place = int(slate[by][k])
+            # A link may name what is not among the candidates.
+            other = slate.memory(place).id if place >= 0 else slate.memory(k).superseded_by
             found[k] = (*found.get(k, ()), Adjustment(code=code, factor=float(slate[factor][k]), by=other))
     spared = _spared(slate)
     for k in np.flatnonzero(spared).tolist():  # it stays because it is protected, and counts for nothing
@@ -222,7 +224,7 @@ def _flags(slate: Slate) -> dict[int, tuple[str, ...]]:
         ("expired", slate[Column.EXPIRED] > 0),
         ("invalid_then", (times.valid[slate.rows] > now) | (times.invalid[slate.rows] <= now)),
         ("stale", stale & (slate[Column.STALE_FLAG] > 0)),
-        ("superseded", slate[Column.SUPERSEDED_BY] >= 0),
+        ("superseded", slate[Column.SUPERSEDED] > 0),
         ("outdated", slate[Column.OUTDATED_BY] >= 0),
         ("inherited_relevance", slate[Column.INHERITS] >= 0),
         ("pinned", slate.tenant.pinned[slate.rows]),

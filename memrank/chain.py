@@ -17,7 +17,7 @@ PROVIDES: dict[str, frozenset[C]] = {
     "temporal.v1": frozenset({C.AGE, C.WHEN, C.DATED, C.FRESHNESS, C.FUTURE_DATE, C.EXPIRED, C.INVALID_THEN}),
     "ranker.v1": frozenset(
         {C.RELEVANCE, C.IMPORTANCE, C.AUTHORITY, C.RAW_SCORE, C.FACTOR, C.SCORE}
-        | {C.SUPERSEDED_BY, C.INHERITS, C.STALE_FLAG, C.REASON}
+        | {C.SUPERSEDED, C.SUPERSEDED_BY, C.INHERITS, C.STALE_FLAG, C.REASON}
         | {C.OUTDATED_BY, C.OUTDATED, C.DEMOTION, C.LIFT, C.LIFTED_OVER}
     ),
     "pruner.v1": frozenset({C.DECAY, C.PLANNED, C.ACTION, C.SPARED}),
@@ -27,7 +27,9 @@ REQUIRES: dict[str, frozenset[C]] = {
     "prefilter.hybrid.v1": frozenset(),
     "temporal.v1": frozenset({C.FUSED}),
     "ranker.v1": JUDGED | {C.AGE, C.WHEN, C.DATED, C.FRESHNESS, C.EXPIRED, C.INVALID_THEN},
-    "pruner.v1": frozenset({C.SCORE, C.WHEN, C.DATED, C.REASON, C.SUPERSEDED_BY, C.EXPIRED, C.INVALID_THEN}),
+    "pruner.v1": frozenset(
+        {C.SCORE, C.WHEN, C.DATED, C.REASON, C.SUPERSEDED, C.SUPERSEDED_BY, C.EXPIRED, C.INVALID_THEN}
+    ),
 }
 
 RESULT = frozenset({C.SCORE, C.RAW_SCORE, C.REASON})

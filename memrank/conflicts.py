@@ -1,5 +1,7 @@
 """Supersession that no data states: which of the best candidates is outdated by another, judged at read time."""
 
+import re
+
 import numpy as np
 
 from memrank.score import bm25
@@ -7,11 +9,13 @@ from memrank.score.conflict import Evidence, newest, shipped
 from memrank.score.words import Bag
 from memrank.slate import Column, Slate
 from memrank.tenant import Rows
+from memrank.text.tokens import tokenizer_of
 from memrank.types import Floats, Sensitivity
 
 MAX_PAIRED = 32
 """Candidates that are compared with each other: the best ones."""
 GRAIN = 2.0**24
+_WORD = re.compile(r"\w+")
 
 
 def outdated(slate: Slate, best: Rows, threshold: float) -> tuple[Rows, Floats]:
@@ -40,6 +44,7 @@ def evidence(slate: Slate, best: Rows) -> Evidence:
     # Multiples of 2^-24: their sums are exact, and so do not depend on the order of the terms.
     weights = np.round(bm25.idf_of(tenant.postings, terms, slate.visible) * GRAIN) / GRAIN
     asked = np.isin(terms, [tenant.vocabulary[term] for term in slate.query_terms])
+    named = np.isin(terms, [tenant.vocabulary[term] for term in _names(slate)])
     vectors = tenant.vectors[rows].astype(np.float64) if tenant.vectors is not None else np.zeros((len(best), 1))
     sessions = [slate.memory(int(k)).session_id for k in best]
     codes = {session: i for i, session in enumerate(dict.fromkeys(sessions))}
@@ -48,12 +53,20 @@ def evidence(slate: Slate, best: Rows) -> Evidence:
         shared=_product(holds, weights),
         asked=_product(holds[:, asked], weights[asked]),
         numbers=_product(holds[:, tenant.numeric[terms]], np.ones(int(tenant.numeric[terms].sum()))),
+        renamed=np.asarray((holds[:, None, named] > holds[None, :, named]).any(axis=2), dtype=np.bool_),
         cosine=np.einsum("id,jd->ij", vectors, vectors),
         session=np.array([alone + i if s is None else codes[s] for i, s in enumerate(sessions)], dtype=np.int64),
         age=slate[Column.AGE][best],
         dated=slate[Column.DATED][best] > 0,
         historical=slate.time.sensitivity is Sensitivity.HISTORICAL,
     )
+
+
+def _names(slate: Slate) -> list[str]:
+    """Terms of the query that some visible memory holds and that name one thing: numbers, and words in capitals."""
+    terms = tokenizer_of(slate.tenant.language).terms
+    marked = [word for word in _WORD.findall(slate.query.text) if word[0].isupper() or any(map(str.isdigit, word))]
+    return [term for word in marked for term in terms(word) if term in slate.query_terms]
 
 
 def _product(holds: Floats, weights: Floats) -> Floats:

@@ -33,6 +33,12 @@ class UsageError(MemrankError):
     code = "usage"
 
 
+class DependencyError(MemrankError):
+    """A package that the spec calls for is not installed, or is another version than memrank reads."""
+
+    code = "dependency"
+
+
 class SpecError(MemrankError):
     """A spec is wrong. `faults` holds every fault found, each `file:line:column: path: what; what is allowed`."""
 

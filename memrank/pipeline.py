@@ -28,39 +28,62 @@ from memrank.stores.given import Given
 from memrank.tenant import Rows
 from memrank.types import Note, Query
 
+WRITABLE = frozenset(
+    {"callbacks", "history", "forward"}
+    | {"candidate_programs", "mb_candidate_programs", "trial_logs", "detailed_results", "simba_idx", "score"}
+    | {"total_calls", "prompt_model_total_calls", "results_best", "results_latest", "flag_compilation_error_occurred"}
+)
+"""What dspy itself sets on a program: its own state, a `forward` in the place of ours, and what optimizers report."""
+
 
 class Ranking(dspy.Prediction):  # type: ignore[misc]
-    """The answer of one read, as a `dspy.Prediction`."""
-
-    def __init__(self, result: Result, spec: Spec) -> None:
-        super().__init__(results=result.results, excluded=result.excluded, meta=result.meta, notes=result.notes)
-        self._result = result
-        self._spec = spec
+    """The answer of one read, as a `dspy.Prediction` whose fields are `results`, `excluded`, `meta` and `notes`."""
 
     results: tuple[Item, ...]
     excluded: tuple[Item, ...]
     meta: Meta
     notes: tuple[Note, ...]
 
+    def __init__(self, base: "Ranking | dict[str, Any] | None" = None, **fields: Any) -> None:
+        """As dspy makes copies of a prediction; `of` is how a read makes one."""
+        super().__init__(base, **fields)
+        self._read: tuple[Result, Spec] | None = base._read if isinstance(base, Ranking) else None
+
+    @classmethod
+    def of(cls, result: Result, spec: Spec) -> "Ranking":
+        """The ranking of a result."""
+        ranking = cls(results=result.results, excluded=result.excluded, meta=result.meta, notes=result.notes)
+        ranking._read = (result, spec)
+        return ranking
+
     @property
     def result(self) -> Result:
-        """The whole answer as plain values."""
-        return self._result
+        """The whole answer as plain values. Raises AttributeError where no read, or only a part of one, is behind it.
+
+        A field that a copy was given anew counts.
+        """
+        result, _ = self._origin()
+        return replace(result, results=self.results, excluded=self.excluded, meta=self.meta, notes=self.notes)
 
     @property
     def spec(self) -> Spec:
-        """The spec that it was ranked by."""
-        return self._spec
+        """The spec that it was ranked by. Raises AttributeError where no read is behind it."""
+        return self._origin()[1]
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, `memrank.result/1`."""
-        return to_dict(self._result)
+        return to_dict(self.result)
 
     def context(self) -> str:
         """The text block for a system prompt; empty when nothing was returned."""
         from memrank.context import context_block
 
-        return context_block(self._result, self._spec)
+        return context_block(self.result, self.spec)
+
+    def _origin(self) -> tuple[Result, Spec]:
+        if self._read is None:
+            raise AttributeError("this Ranking was not made by a read")
+        return self._read
 
 
 class Pipeline(dspy.Module):  # type: ignore[misc]
@@ -88,6 +111,22 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         self._names = tuple(stages)
         for name, stage in stages.items():
             setattr(self, name, stage)
+        self._built = True
+
+    def __setattr__(self, name: str, value: object) -> None:
+        self._keep(name)
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        self._keep(name)
+        super().__delattr__(name)
+
+    def _keep(self, name: str) -> None:
+        """Raises AttributeError for a public name once the pipeline is built: other threads may be reading by it."""
+        if "_built" in vars(self) and not name.startswith("_") and name not in WRITABLE:
+            raise AttributeError(
+                f"{name} cannot be set or deleted: a pipeline stays as it was built; build another one"
+            )
 
     def __call__(self, query: str | None = None, **arguments: Any) -> Ranking:
         """Rank; see `forward` for the arguments."""
@@ -144,7 +183,7 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
             repaired = Note(level="repair", stage="query", code="surrogate_replaced", detail=detail)
             snapshot = replace(snapshot, notes=(*snapshot.notes, repaired))
         result = self._read(asked, snapshot, limited)
-        return Ranking(with_latency(result, (time.perf_counter() - started) * 1e3), self.spec)
+        return Ranking.of(with_latency(result, (time.perf_counter() - started) * 1e3), self.spec)
 
     def candidates(self, query: str, *, as_of: str | datetime | None = None, namespace: str | None = None) -> Slate:
         """The pool of a query as the prefilter leaves it, before anything is judged: what fitting starts from."""

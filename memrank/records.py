@@ -30,6 +30,8 @@ SCALE_KEY = "importance_scale"
 _INNER = 1000
 """Added to the rank of a name inside `metadata`: every name at top level comes before it."""
 
+RETRIEVALS = "retrieval_count"
+"""The name under which a count says how often a memory was found, which boosts only where a spec asks for it."""
 _DEFAULTS = frozenset(("access_count", "pinned"))
 """Fields that are 0 or false where nothing is given."""
 
@@ -73,11 +75,14 @@ def read_record(
     record.label = _label(identity)
     content = record.take("content", READERS["content"])
     values: dict[str, Any] = {"id": identity, "content": record.blank_content() if content is None else content}
+    counted = min(record.found.get("access_count", ()), key=itemgetter(0), default=None)
     for field in list(record.found):
         reader = partial(read_share, scale=scale) if field == "importance" else READERS[field]
         value = record.take(field, reader)
         if value is not None:
             values[field] = value
+    if "access_count" in values and counted is not None and counted[1] == RETRIEVALS:
+        values["counts_retrievals"] = True
     return Memory(**values, metadata=record.metadata(), position=position), record.notes
 
 
@@ -97,7 +102,8 @@ def write_record(memory: Memory) -> dict[str, object]:
             continue
         if isinstance(value, Moment):
             value = value.text
-        record[field] = list(value) if isinstance(value, tuple) else value
+        name = RETRIEVALS if field == "access_count" and memory.counts_retrievals else field
+        record[name] = list(value) if isinstance(value, tuple) else value
     if memory.metadata:
         record["metadata"] = plain_json(memory.metadata)[0]
     return record

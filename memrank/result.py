@@ -5,7 +5,7 @@ hand.
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 
 from memrank.types import Memory, Moment, Note, Period, Query, Sensitivity
 
@@ -58,6 +58,10 @@ class Item:
         """One sentence naming the evidence."""
         return self.why()
 
+    def __getstate__(self) -> dict[str, object]:
+        # `why` leads to every memory of the tenant; a copy or a pickle holds the sentence instead.
+        return {**vars(self), "why": partial(str, self.justification)}
+
     @property
     def content(self) -> str:
         """The memory's text, always whole."""
@@ -76,7 +80,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meta:
-    """About the read as a whole."""
+    """About the read as a whole.
+
+    `needs_review` is about what was returned: a read that returns nothing has no top score to doubt, and asks for no
+    review by itself. Whether anything was judged is told by `total_candidates` and `returned_count`.
+    """
 
     total_candidates: int
     returned_count: int
@@ -203,7 +211,7 @@ def _returned(item: Item, combine: str) -> dict[str, object]:
 
 
 def _excluded(item: Item) -> dict[str, object]:
-    body: dict[str, object] = {
+    return {
         "id": item.id,
         "score": item.score,
         "raw_score": item.raw_score,
@@ -211,7 +219,6 @@ def _excluded(item: Item) -> dict[str, object]:
         "flags": list(item.flags),
         "stale_flag": item.stale_flag,
         "scores": dict(item.scores),
+        "planned": item.planned,
+        "action": item.action,
     }
-    if item.action is not None:
-        body["action"] = item.action
-    return body

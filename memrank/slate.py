@@ -56,6 +56,8 @@ class Column(StrEnum):
     SCORE = "score"
     FACTOR = "factor"
     """What raw_score was multiplied by for a superseded memory; 1 for others."""
+    SUPERSEDED = "superseded"
+    """Whether the data say that another memory supersedes it, among the candidates or not."""
     SUPERSEDED_BY = "superseded_by"
     """Candidate that supersedes it; -1 for none."""
     OUTDATED_BY = "outdated_by"
@@ -110,7 +112,7 @@ class Slate:
     visible: Bools
     """Which memories of the tenant this read may see, shape (memories,)."""
     protected: Bools
-    """(n,): candidates that the pruner must keep, whatever their score."""
+    """(n,): candidates that the pruner must keep, whatever their score; once it ran, those that it kept so."""
     columns: Mapping[Column, Floats]
     limits: Limits = Limits()
     query_terms: Mapping[str, float] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from memrank.specvalues import Count, Duration, FormatVersion, Grace, Share, Time
+from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, Metric, MetricKey, Share, Time
 from memrank.text.dates import format_duration
 from memrank.types import Sensitivity
 
@@ -126,7 +126,7 @@ class TemporalSpec(_Section):
     """The decay curve for recent queries."""
     half_life: DurationPerType = PerType.model_validate({"default": "14d"})
     """exponential, gaussian, weibull: the age at which freshness is one half; one value, or one per memory type."""
-    rate_per_hour: float | None = Field(default=None, gt=0)
+    rate_per_hour: float | None = Field(default=None, ge=1e-8, le=1e9)
     """exponential: ln 2 / half-life in hours, instead of `half_life`."""
     window: DurationPerType | None = None
     """linear: the age at which freshness is 0; cliff: the age up to which it is 1."""
@@ -204,15 +204,13 @@ class ImportanceSpec(_Section):
     boost: bool = True
     """Whether uses raise importance: 0.5 points a use, 3 points at most (on the 1-10 scale)."""
     count_means: Literal["use", "retrieval"] = "use"
-    """What `access_count` of the imported data counts; only `use` boosts under the default."""
-    counts_are: Literal["use", "retrieval"] = "use"
-    """What the store's counts were collected as."""
+    """Which counts boost: `use` leaves out those imported as `retrieval_count`, `retrieval` takes both."""
 
 
 class SupersessionSpec(_Section):
     infer: bool = True
     """Whether newer values that no `superseded_by` states are recognised: the older one ranks just below the newer."""
-    threshold: Share = 0.25
+    threshold: Share = 0.28
     """How likely it must be. Lower finds more; a wrong find costs one place."""
 
 
@@ -323,12 +321,14 @@ class GateSpec(_Section):
 class EvaluateSpec(_Section):
     evalset: str = Field(min_length=1)
     """The golden set's folder, relative to the spec."""
-    gates: dict[str, GateSpec] = Field(default_factory=dict)
+    gates: dict[MetricKey, GateSpec] = Field(
+        default_factory=dict, json_schema_extra={"propertyNames": {"pattern": METRIC}}
+    )
     """Metric to the bounds it must keep."""
 
 
 class CompileSpec(_Section):
-    objective: str = Field(default="nDCG@10", min_length=1)
+    objective: Metric = "nDCG@10"
     """The metric that compiling raises."""
     optimizer: Literal["weights"] = "weights"
     """What is tuned."""

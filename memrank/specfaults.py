@@ -88,16 +88,19 @@ class _Problem:
 def _problem(root: Node, details: Mapping[str, Any]) -> _Problem:
     """Where it is in the text. pydantic's own path also names the branches of unions, which are no steps there."""
     kind, location = details["type"], details["loc"]
-    node, place, path = root, root.place, _ROOT
+    owner, node, place, path = root, root, root.place, _ROOT
     for index, step in enumerate(location):
         last = index == len(location) - 1
         branch = index > 0 and isinstance(location[index - 1], int) and _kind(node) == step
         below = None if branch else member(node, step)
         if below is not None:
+            owner = node
             place = node.keys[step] if last and kind == "extra_forbidden" else below.place
             node, path = below, (*path, step)
         elif last and kind == "missing":
             path = (*path, step)
+        elif last and step == "[key]":  # so pydantic names a key that is wrong itself
+            place = owner.keys[str(path[-1])]
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         path = (*path, "kind")
         node = member(node, "kind") or node

@@ -1,9 +1,10 @@
 """Values of a spec that have a unit or a range of their own: durations, moments, shares, counts."""
 
+import re
 from datetime import date
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from memrank.text.dates import format_duration, parse_as_of, parse_duration
 
@@ -37,6 +38,22 @@ def _version(value: object) -> object:
     raise ValueError("this is no version of the spec format; allowed: 1")
 
 
+CUT_METRICS = ("recall@k", "R@k", "P@k", "nDCG@k", "MRR@k", "stale@k", "must_not@k")
+"""Metrics of the first k results, k from 1 to 1000."""
+METRICS = ("MRR", "MAP", "MAE", "ECE", "Brier", "current_first", "empty_ok", "latency_p50", "latency_p95")
+METRIC = (
+    f"^(({'|'.join(name.removesuffix('@k') for name in CUT_METRICS)})@([1-9][0-9]{{0,2}}|1000)|{'|'.join(METRICS)})$"
+)
+"""The names of all metrics, case as written."""
+
+
+def _metric(name: str) -> str:
+    if re.fullmatch(METRIC[1:-1], name):  # `$` would let a line end pass
+        return name
+    allowed = f"{', '.join(CUT_METRICS)} (k from 1 to 1000), {', '.join(METRICS)}"
+    raise ValueError(f"there is no such metric; allowed: {allowed}")
+
+
 _DURATION_SCHEMA = WithJsonSchema(
     {
         "type": "string",
@@ -55,3 +72,5 @@ Time = Annotated[
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 FormatVersion = Annotated[Literal[1], BeforeValidator(_version)]
+MetricKey = Annotated[str, AfterValidator(_metric)]
+Metric = Annotated[MetricKey, WithJsonSchema({"type": "string", "pattern": METRIC})]

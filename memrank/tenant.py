@@ -130,6 +130,8 @@ class Tenant:
     authority: Floats
     """0 to 1; 0.5 where it is not stated."""
     access_count: Floats
+    use_count: Floats
+    """As `access_count`, but 0 where it counts retrievals."""
     tokens: Floats
     pinned: Bools
     primary: Bools
@@ -149,6 +151,8 @@ class Tenant:
     aliases: Mapping[int, tuple[frozenset[str], ...]]
     """Row to the terms of each other name of its subject; only memories that have any."""
     words: "WordTable" = field(compare=False)
+    linked: Bools
+    """Whether it names a memory that supersedes it, known here or not."""
     successor: Rows
     """Row of the memory that explicitly supersedes it; -1 where there is none here."""
     previous: Rows
@@ -190,6 +194,7 @@ class Tenant:
             importance=np.array([np.nan if m.importance is None else m.importance for m in memories], dtype=np.float64),
             authority=np.array([0.5 if m.authority is None else m.authority for m in memories], dtype=np.float64),
             access_count=np.array([m.access_count for m in memories], dtype=np.float64),
+            use_count=np.array([0 if m.counts_retrievals else m.access_count for m in memories], dtype=np.float64),
             tokens=np.array([count_tokens(m.content) for m in memories], dtype=np.float64),
             pinned=np.array([m.pinned for m in memories], dtype=np.bool_),
             primary=np.array([m.source_kind == "primary" for m in memories], dtype=np.bool_),
@@ -201,6 +206,7 @@ class Tenant:
             year=np.array([year_of(term) for term in vocabulary], dtype=np.int64),
             aliases=_aliases(memories, language),
             words=WordTable(tuple(vocabulary)),
+            linked=np.array([m.superseded_by not in (None, m.id) for m in memories], dtype=np.bool_),
             successor=np.array([_successor(m, row) for m in memories], dtype=np.int64),
             previous=previous,
             following=following,

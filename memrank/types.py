@@ -75,6 +75,8 @@ class Memory:
     updated_at: Moment | None = None
     last_accessed_at: Moment | None = None
     access_count: int = 0
+    counts_retrievals: bool = False
+    """Whether `access_count` was imported as `retrieval_count`: how often it was found, not how often it was of use."""
     importance: float | None = None
     confidence: float | None = None
     authority: float | None = None

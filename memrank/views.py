@@ -181,6 +181,7 @@ def _decayed(result: Result, spec: Spec, view: str) -> list[tuple[Item, int, flo
 def _rationale(item: Item, number: int) -> str:
     """Why the element decayed as it did, and why its action is another one than its class asks for."""
     parts = [f"{CLASSES[number - 1]}: {item.justification}"]
+    parts.extend(f"overwritten by {one.by}" for one in item.adjustments if one.code == "superseded" and one.by)
     if "protected" in item.flags:
         parts.append("protected")
     if item.reason is not None:

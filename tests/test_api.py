@@ -12,6 +12,7 @@ from typing import Any
 
 import dspy
 import pytest
+from dspy.teleprompt import BootstrapFewShot, BootstrapFewShotWithRandomSearch
 from dspy.teleprompt.bootstrap_trace import bootstrap_trace_data
 from pydantic import TypeAdapter, ValidationError
 from reading import NOW, canonical, ids, pipeline, read, record, when
@@ -135,6 +136,41 @@ def test_a_copy_shares_the_store_and_ranks_the_same(loaded: Pipeline) -> None:
 def test_an_answer_can_be_pickled(loaded: Pipeline) -> None:
     ranking = loaded("rate", as_of=NOW)
     assert pickle.loads(pickle.dumps(ranking)).to_dict() == ranking.to_dict()
+
+
+def test_an_answer_is_a_prediction_like_any_other(loaded: Pipeline) -> None:
+    ranking = loaded("rate", as_of=NOW)
+    copies = [ranking.copy(), copy.copy(ranking), copy.deepcopy(ranking), pickle.loads(pickle.dumps(ranking))]
+    for same in (*copies, ranking.with_inputs("notes").copy()):
+        assert isinstance(same, Ranking)
+        assert same == ranking
+        assert same.to_dict() == ranking.to_dict()
+        assert same.context() == ranking.context()
+        assert same.spec == ranking.spec
+    assert ranking.toDict() == {name: ranking[name] for name in ("results", "excluded", "meta", "notes")}
+    split = ranking.with_inputs("results")
+    assert (split.inputs().keys(), split.labels().keys()) == (["results"], ["excluded", "meta", "notes"])
+    fewer = ranking.copy(results=ranking.results[:2])
+    assert [row["id"] for row in fewer.to_dict()["results"]] == ids(ranking.results)[:2]
+    assert len(ranking.results) == 10
+
+
+def test_a_part_of_an_answer_has_no_whole_result(loaded: Pipeline) -> None:
+    ranking = loaded("rate", as_of=NOW)
+    part = ranking.without("excluded")
+    assert part.results == ranking.results
+    for of in (part, Ranking(results=()), Ranking()):
+        with pytest.raises(AttributeError):
+            of.to_dict()
+        assert not hasattr(of, "result")
+
+
+def test_a_pickled_answer_leaves_the_store_behind(loaded: Pipeline) -> None:
+    many = [record(f"m{i}", f"note {i} " + "of many words " * 50) for i in range(300)]
+    ranking = loaded("rate", as_of=NOW, memories=many, top_k=1)
+    small = loaded("rate", as_of=NOW, memories=many, top_k=1).copy(excluded=())
+    assert small.results == ranking.results
+    assert len(pickle.dumps(small.results)) < 5_000
 
 
 def test_concurrent_reads_give_equal_results(folder: Path) -> None:
@@ -265,6 +301,48 @@ def test_optimizers_that_replace_forward_reach_the_pipeline() -> None:
     [data] = bootstrap_trace_data(pipeline(), examples, metric=lambda *_: 1.0, num_threads=1)
     assert data["prediction"].results
     assert len(data["trace"]) == 3
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        BootstrapFewShot(metric=lambda *_: 1.0, max_labeled_demos=0),
+        BootstrapFewShotWithRandomSearch(metric=lambda *_: 1.0, num_candidate_programs=1, num_threads=1),
+    ],
+    ids=lambda optimizer: type(optimizer).__name__,
+)
+def test_optimizers_give_the_predictors_examples_and_report_what_they_found(optimizer: Any) -> None:
+    of = pipeline()
+    example = dspy.Example(query="rate", as_of=NOW, memories=MEMORIES).with_inputs("query", "as_of", "memories")
+    compiled = optimizer.compile(of, trainset=[example])
+    assert isinstance(compiled, Pipeline)
+    assert compiled.ranker.judge.signature.instructions
+    assert canonical(read(compiled, MEMORIES)) == canonical(read(of, MEMORIES))
+    with pytest.raises(AttributeError, match="spec cannot be set"):
+        compiled.spec = of.spec
+
+
+def test_what_dspy_keeps_on_a_program_can_be_set(loaded: Pipeline) -> None:
+    loaded.callbacks, loaded.history = [], []
+    loaded.load_state(loaded.dump_state())
+    lm = dspy.utils.DummyLM([{"answer": "x"}])
+    loaded.set_lm(lm)
+    assert loaded.get_lm() is lm
+    loaded.map_named_predictors(copy.deepcopy)
+    assert len(loaded("rate", as_of=NOW).results) == 10
+
+
+@pytest.mark.parametrize(
+    "name", ["spec", "store", "spec_sha256", "ranker", "prefilter", "candidates", "acall", "top_k", "stages"]
+)
+def test_a_pipeline_cannot_be_changed(loaded: Pipeline, name: str) -> None:
+    for of in (loaded, copy.deepcopy(loaded), loaded.deepcopy(), loaded.reset_copy()):
+        before = getattr(of, name, None)
+        with pytest.raises(AttributeError, match=f"{name} cannot be set"):
+            setattr(of, name, None)
+        with pytest.raises(AttributeError, match=f"{name} cannot be set or deleted"):
+            delattr(of, name)
+        assert getattr(of, name, None) == before
 
 
 def test_state_is_saved_and_loaded(tmp_path: Path) -> None:

@@ -58,6 +58,20 @@ def test_what_is_no_newer_value_outdates_nothing(pair: tuple[dict[str, object], 
     assert not any("outdated" in item.flags for item in (*ranking.results, *ranking.excluded))
 
 
+@pytest.mark.parametrize(
+    ("query", "old", "new"),
+    [
+        ("What is Mia's favourite food?", "Mia's favourite food is sushi.", "Tom's favourite food is pizza."),
+        ("Was invoice 4471 paid?", "Invoice 4471 was paid in full.", "Invoice 4472 was paid in part."),
+        ("Where is the Berlin office?", "The Berlin office is in Torstrasse.", "The Munich office is in Sendling."),
+    ],
+)
+def test_a_name_or_number_of_the_query_is_not_outdated_by_another_one(query: str, old: str, new: str) -> None:
+    memories = [record("old", old, days=60), record("new", new, days=1), *OTHERS]
+    ranking = read(pipeline(embedder="wordllama", ranker=ranker()), memories, query)
+    assert ids(ranking.results)[0] == "old"
+
+
 def test_an_explicit_link_is_not_judged_a_second_time() -> None:
     linked = {**OLD, "superseded_by": "new"}
     ranking = read(pipeline(embedder="wordllama", ranker=ranker(), pruner=None), [linked, NEW, *OTHERS], QUERY)

@@ -17,9 +17,11 @@ from strategies import AS_OF, records
 
 from memrank.errors import DataError, NamespaceError, UsageError
 from memrank.pipeline import Pipeline, Ranking
+from memrank.render.explain import explain_text
 from memrank.slate import REASONS
 from memrank.stores.readers import dump_jsonl, read_memories
 from memrank.tenant import count_tokens
+from memrank.views import elements
 
 DAY = 86400.0
 WEIGHTED = pipeline(
@@ -410,13 +412,25 @@ def test_a_successor_outside_the_pool_is_brought_in() -> None:
     assert ids(ranking.results).index("new") < ids(ranking.results).index("old")
 
 
-@pytest.mark.parametrize("successor", ["missing", "old"])
-def test_a_successor_that_is_not_there_or_oneself_changes_nothing(successor: str) -> None:
-    memories = [record("old", superseded_by=successor), record("other")]
+def test_a_memory_that_names_itself_is_not_superseded() -> None:
+    memories = [record("old", superseded_by="old"), record("other")]
     plain = [record("old"), record("other")]
-    of = superseding()
     names = ("store_version", "read_id")
-    assert canonical(read(of, memories), *names) == canonical(read(of, plain), *names)
+    assert canonical(read(superseding(), memories), *names) == canonical(read(superseding(), plain), *names)
+
+
+@pytest.mark.parametrize("hidden", ["unknown to the store", "hidden by a filter"])
+def test_a_link_counts_where_what_it_names_is_not_among_the_candidates(hidden: str) -> None:
+    memories = [record("old", superseded_by="new", agent_id="a"), record("other", agent_id="a")]
+    if hidden == "hidden by a filter":
+        memories.append(record("new", days=0.5, agent_id="b"))
+    of = pipeline(pruner=None, relevance={"old": 0.8, "other": 0.1})
+    ranking = read(of, memories, filters={"agent_id": "a"})
+    old = ranking.results[0]
+    assert old.id == "old"
+    assert "superseded" in old.flags
+    assert old.scores["importance"] == 0.1
+    assert [(a.code, a.by, a.factor) for a in old.adjustments] == [("superseded", "new", 0.5)]
 
 
 def test_a_successor_that_was_not_known_yet_changes_nothing() -> None:
@@ -450,6 +464,53 @@ def test_the_pruner_overwrites_what_was_superseded() -> None:
     assert [(item.id, item.action, item.decay) for item in ranking.excluded] == [("old", "overwrite", 1.0)]
 
 
+def test_what_was_superseded_is_overwritten_whatever_else_excludes_it() -> None:
+    memories = [
+        record("low", superseded_by="new"),
+        record("old", days=90, superseded_by="new"),
+        record("dead", days=9, superseded_by="new", expires_at=when(1).isoformat()),
+        record("poor"),
+        record("new"),
+    ]
+    of = pipeline(
+        ranker={"relevance_threshold": 0.5, "stale_after": "30d"},
+        relevance={"low": 0.1, "old": 0.9, "dead": 0.9, "poor": 0.2, "new": 0.9},
+    )
+    ranking = read(of, memories)
+    check(ranking)
+    assert {item.id: (item.reason, item.planned, item.action) for item in ranking.excluded} == {
+        "low": ("below_relevance", "overwrite", "overwrite"),
+        "old": ("stale", "overwrite", "overwrite"),
+        "dead": ("expired", "overwrite", "overwrite"),
+        "poor": ("below_relevance", "drop", "drop"),
+    }
+    rows = {row["element_id"]: row for row in elements(ranking.result, ranking.spec)["scored_elements"]}  # type: ignore[attr-defined]
+    for name in ("low", "old", "dead"):
+        assert (rows[name]["decay_score"], rows[name]["recommended_action"]) == (5, "overwrite")
+        assert "overwritten by new" in rows[name]["rationale"]
+    assert "overwritten" not in rows["poor"]["rationale"]
+    assert "age 90 d is above stale_after 30 d" in explain_text(ranking.result, ranking.spec)
+
+
+def test_a_protected_memory_that_was_superseded_stays_and_says_by_what() -> None:
+    ranking = read(pipeline(), [record("old", superseded_by="new", pinned=True), record("new")])
+    (old,) = (row for row in elements(ranking.result, ranking.spec)["scored_elements"] if row["element_id"] == "old")  # type: ignore[attr-defined]
+    assert (old["decay_score"], old["recommended_action"]) == (5, "retain")
+    assert old["rationale"].endswith("overwritten by new; protected")
+
+
+def test_what_was_planned_stands_beside_what_was_done() -> None:
+    memories = [record("a", days=1), record("b", "word " * 100, days=2)]
+    pruned = read(pipeline(), memories, max_tokens=20).to_dict()
+    assert [(row["reason"], row["planned"], row["action"]) for row in pruned["excluded"]] == [
+        ("over_budget", "keep_full", "drop")
+    ]
+    ranked = read(pipeline(ranker={"top_k": 1}), memories, rank_only=True).to_dict()
+    for row in (*ranked["results"], *ranked["excluded"]):
+        assert (row["planned"], row["action"]) == (None, None)
+    assert len(ranked["excluded"]) == 1
+
+
 # Protection and budget
 
 
@@ -474,6 +535,8 @@ def test_pins_stay_whatever_they_score_and_say_why_they_score_nothing() -> None:
     assert [a.code for a in found["old"].adjustments] == ["stale"]
     assert found["old"].flags == ("stale", "pinned", "protected")
     assert reasons(ranking) == {"plain": "below_relevance", "dead": "expired"}
+    (dead,) = (item for item in ranking.excluded if item.id == "dead")
+    assert dead.flags == ("expired", "pinned")  # nothing keeps what has expired, and nothing says so
     ranked = read(of, memories, rank_only=True)
     assert ids(ranked.results) == ["good"]
 

@@ -51,7 +51,15 @@ VALUES: dict[str, object] = {
 
 
 def shown(memory: Memory, field: str) -> object:
-    return write_record(memory).get(field)
+    name = "retrieval_count" if field == "access_count" and memory.counts_retrievals else field
+    return write_record(memory).get(name)
+
+
+def test_a_retrieval_count_is_known_as_one_and_written_as_one() -> None:
+    assert only({"retrieval_count": 4}).counts_retrievals
+    assert not only({"use_count": 4}).counts_retrievals
+    assert not only({"access_count": 4, "retrieval_count": 9}).counts_retrievals
+    assert write_record(only({"retrieval_count": 4}))["retrieval_count"] == 4
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -182,7 +182,7 @@ class TestFaults:
             ("{kind: ranker.v1, importance: {boost: 1}}", "f.yaml:4:41: stages[0].importance.boost: 1 is a whole number; "
              "allowed: true or false"),
             ("{kind: ranker.v1, importance: [x]}", "f.yaml:4:33: stages[0].importance: this is a list; "
-             "allowed: a mapping with the keys decay, rate_per_month, boost, count_means, counts_are"),
+             "allowed: a mapping with the keys decay, rate_per_month, boost, count_means"),
             ("{kind: ranker.v1, combine: bounded}", "f.yaml:4:3: stages[0]: combine: bounded stands without alphas; "
              "add alphas, such as {freshness: 0.4, importance: 0.2}"),
             ("{kind: prefilter.hybrid.v1, k1: -1}", "f.yaml:4:35: stages[0].k1: -1 is too small; "
@@ -232,8 +232,12 @@ class TestFaults:
             ("example: {query: x, as_of: 2026}", "f.yaml:1:28: example.as_of: this is no time; allowed: ISO 8601"),
             ("example: {query: x, filters: {a: 1}}", "f.yaml:1:34: example.filters.a: 1 is a whole number; allowed: text or a list"),
             ("example: {query: x, filters: {a: [x, 1]}}", "f.yaml:1:38: example.filters.a[1]: 1 is a whole number; allowed: text"),
-            ("evaluate: {evalset: x, gates: {m: {}}}", "f.yaml:1:35: evaluate.gates.m: a gate without a bound; allowed: min, max or both"),
-            ("evaluate: {evalset: x, gates: {m: {max: '1'}}}", 'f.yaml:1:41: evaluate.gates.m.max: "1" is text; allowed: a number or null'),
+            ("evaluate: {evalset: x, gates: {MAP: {}}}", "f.yaml:1:37: evaluate.gates.MAP: a gate without a bound; allowed: min, max or both"),
+            ("evaluate: {evalset: x, gates: {m: {max: 1}}}", "f.yaml:1:32: evaluate.gates.m: there is no such metric; allowed: recall@k, R@k, P@k,"),
+            ("evaluate: {evalset: x, gates: {R@5: {mx: 1}}}", 'f.yaml:1:38: evaluate.gates["R@5"].mx: this key is unknown (did you mean max?)'),
+            ("compile: {objective: ndcg@10}", "f.yaml:1:22: compile.objective: there is no such metric; allowed: recall@k,"),
+            ("compile: {objective: 10}", "f.yaml:1:22: compile.objective: 10 is a whole number; allowed: text that matches ^"),
+            ("evaluate: {evalset: x, gates: {MAE: {max: '1'}}}", 'f.yaml:1:43: evaluate.gates.MAE.max: "1" is text; allowed: a number or null'),
             ("revue: 1", "f.yaml:1:1: revue: this key is unknown (did you mean review?); allowed: memrank, name,"),
         ],
     )  # fmt: skip
@@ -524,6 +528,7 @@ PER_TYPE = DURATIONS | st.dictionaries(WORDS, DURATIONS, max_size=3).flatmap(
     lambda named: DURATIONS.map(lambda default: {**named, "default": default})
 )
 COUNTS = st.integers(1, 1_000_000)
+METRICS = st.sampled_from(["recall@1", "R@1000", "P@3", "nDCG@10", "MRR", "MRR@5", "MAP", "stale@2", "latency_p95"])
 
 
 def section(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
@@ -565,7 +570,7 @@ SPECS = st.fixed_dictionaries(
             optional={"filters": st.dictionaries(TEXTS, TEXTS | st.lists(TEXTS, max_size=3), max_size=3)},
         ),
         "evaluate": st.fixed_dictionaries(
-            {"evalset": WORDS, "gates": st.dictionaries(TEXTS, st.fixed_dictionaries({"min": st.floats(-1e9, 1e9)}))}
+            {"evalset": WORDS, "gates": st.dictionaries(METRICS, st.fixed_dictionaries({"min": st.floats(-1e9, 1e9)}))}
         ),
     },
 )
@@ -583,3 +588,39 @@ class TestDump:
     def test_holds_what_was_set(self) -> None:
         text = "memrank: 1\nname: a\nstages:\n- {kind: pruner.v1, max_tokens: 1200}\n"
         assert dump_spec(parse_spec(text)) == text
+
+
+METRIC_NAMES = (
+    *("recall@5", "R@1", "P@3", "nDCG@10", "MRR", "MRR@1000", "MAP", "MAE", "ECE", "Brier", "current_first"),
+    *("stale@5", "must_not@10", "empty_ok", "latency_p50", "latency_p95"),
+)
+WRONG_METRICS = (
+    *("", "P", "P@0", "P@01", "P@1001", "P@-1", "P@k", "P@3\n", "p@3", "MAP@3", "mae", "ndcg@10", "NDCG@10"),
+    *("latency_p99", "R@5,P@5", "P@٣", "P@3.0"),
+)
+
+
+def metric_spec(name: str) -> dict[str, Any]:
+    stages = [{"kind": "prefilter.hybrid.v1"}, {"kind": "temporal.v1"}, {"kind": "ranker.v1"}]
+    evaluate = {"evalset": "x", "gates": {name: {"min": 0.5}}}
+    return {"memrank": 1, "name": "a", "stages": stages, "evaluate": evaluate, "compile": {"objective": name}}
+
+
+class TestMetrics:
+    @pytest.mark.parametrize("name", METRIC_NAMES)
+    def test_one_list_for_gates_and_objective(self, name: str) -> None:
+        spec = metric_spec(name)
+        assert parse_spec(json.dumps(spec)).compile is not None
+        jsonschema.Draft202012Validator(spec_schema()).validate(spec)
+
+    @pytest.mark.parametrize("name", WRONG_METRICS)
+    def test_another_name_is_a_fault_in_both_places(self, name: str) -> None:
+        spec = metric_spec(name)
+        found = faults(json.dumps(spec))
+        assert len(found) == 2
+        assert "evaluate.gates" in found[0]
+        assert "compile.objective" in found[1]
+        assert all("there is no such metric; allowed: recall@k" in line for line in found)
+        if not name.endswith("\n"):  # `$` of a schema lets one pass
+            errors = list(jsonschema.Draft202012Validator(spec_schema()).iter_errors(spec))
+            assert {error.absolute_path[0] for error in errors} == {"evaluate", "compile"}

@@ -1,6 +1,5 @@
 """The command `memrank`: its commands, loaded when they are called; the one place where errors become exit codes."""
 
-import gc
 import importlib
 import os
 import sys
@@ -11,6 +10,7 @@ import click
 from click.shell_completion import shell_complete
 
 from memrank import __version__
+from memrank.cli import collector
 from memrank.cli.output import tell
 from memrank.errors import MemrankError
 
@@ -66,8 +66,7 @@ def memrank() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point. A user's mistake never shows a traceback."""
-    # Importing makes a million objects that all stay: scanning them for garbage meanwhile costs a tenth of a start.
-    gc.disable()
+    collector.rest()
     _open_streams()
     sys.exit(_run(sys.argv[1:] if arguments is None else arguments))
 

@@ -1,6 +1,5 @@
 """`memrank run`: rank for the spec's example, for one query, or for a file of them."""
 
-import gc
 import os
 import sys
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memrank.cli import collector
 from memrank.cli.output import FILE, Notices, deliver, json_text
 from memrank.errors import UsageError
 
@@ -96,8 +96,7 @@ def run(
     from memrank.api import load
 
     pipeline = load(spec, store=store)
-    gc.freeze()
-    gc.enable()
+    collector.resume()
     notices = Notices(strict=strict, quiet=quiet, verbose=verbose)
     sources: list[str | os.PathLike[str]] = [spec, *_store_file(pipeline, spec, store)]
     if queries is not None:
@@ -110,9 +109,7 @@ def run(
         batch.run(queries, out, [*sources, queries])
         return
     ranking = pipeline(**_question(pipeline, query, as_of, options))
-    # A table on the screen ends with the notes; they need not be there twice.
-    if form != "table" or out is not None or strict:
-        notices.show(ranking.notes)
+    notices.show(ranking.notes)
     notices.refuse(ranking.notes)
     text = _writer(form, include_excluded, to_file=out is not None)(ranking)
     deliver([f"{text}\n"] if text else [""], out, sources=sources)

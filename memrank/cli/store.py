@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from memrank.cli import collector
 from memrank.cli.output import FILE, Notices, deliver, json_text
 from memrank.errors import NamespaceError, UsageError
 
@@ -53,6 +54,7 @@ def import_(
     from memrank.registry import SCALES
     from memrank.stores.sqlite import SqliteStore
 
+    collector.resume()
     with suppress(OSError):
         if Path(target).samefile(file):
             raise UsageError(f"{file}: the store cannot be imported into itself")
@@ -96,6 +98,7 @@ def _memories(path: Path, scale: float) -> tuple[Iterable["Memory"], tuple["Note
     from memrank.stores.readers import read_memories
     from memrank.stores.sqlite import SqliteStore
 
+    collector.resume()
     if store_kind(path) == "sqlite.v1":
         return SqliteStore(path, Analyzer()).export(), ()
     loaded = read_memories(path, importance_scale=scale)

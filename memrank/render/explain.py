@@ -92,14 +92,15 @@ def _factor(adjustment: Adjustment) -> str:
 
 def _reason(item: Item, ranker: RankerSpec, pruner: PrunerSpec | None) -> str:
     """Which rule excluded it, with the numbers that the rule compared."""
+    age, most = item.age_seconds or 0.0, ranker.stale_after
     match item.reason:
         case "below_relevance":
             relevance, least = number(item.scores["relevance"]), setting(ranker.relevance_threshold)
             return f"relevance {relevance} is below relevance_threshold {least}"
+        case "stale" if item.stale_flag and most is not None and age > most:
+            return f"age {span(age)} is above stale_after {span(most)}"
         case "stale" if item.planned == "overwrite" and item.adjustments:
             return f"replaced by {clip(item.adjustments[0].by or 'a newer memory', LABEL)}"
-        case "stale" if item.age_seconds is not None and ranker.stale_after is not None:
-            return f"age {span(item.age_seconds)} is above stale_after {span(ranker.stale_after)}"
         case "below_min_score" if item.raw_score >= ranker.min_score and pruner is not None and item.decay is not None:
             return f"decay {number(item.decay)} reaches drop_threshold {setting(pruner.drop_threshold)}"
         case "below_min_score":

@@ -7,7 +7,6 @@ from io import StringIO
 from typing import Literal
 
 from memrank.render.heading import heading_lines
-from memrank.render.lines import notes_lines
 from memrank.result import Item, Result
 from memrank.score.temporal import DAY, HOUR, MONTH
 from memrank.slate import REASONS
@@ -150,7 +149,7 @@ def _footer(result: Result, spec: Spec) -> list[str]:
     ]
     if meta.review_reasons:
         lines.append(f"needs review: {', '.join(meta.review_reasons)}")
-    return [*lines, *notes_lines(result.notes)]
+    return lines
 
 
 def _tokens(result: Result, spec: Spec) -> str:

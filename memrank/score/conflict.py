@@ -52,6 +52,8 @@ class Evidence:
     """(k, k): how many numbers both hold."""
     cosine: Floats
     """(k, k): of the sentence vectors; 0 without an embedder."""
+    renamed: Bools
+    """(k, k): the row holds a name or number of the query that the column lacks: it speaks of something else."""
     session: Ints
     """(k,): equal for candidates of one sitting."""
     age: Floats
@@ -107,10 +109,15 @@ class ConflictModel:
         states.
         """
         chance = sigmoid(self.intercept + combine(pair_features(evidence), self.coefficients))
-        newer = (evidence.age[:, None] > evidence.age[None, :]) & evidence.dated[:, None] & evidence.dated[None, :]
-        # What says nothing that the older one does not say cannot state another value: a repetition, or a part of it.
-        adds = np.diag(evidence.shared)[None, :] > evidence.shared
-        return np.where(newer & adds, chance, 0.0)
+        return np.where(possible(evidence), chance, 0.0)
+
+
+def possible(evidence: Evidence) -> Bools:
+    """(k, k): whether the column candidate can replace the row candidate at all."""
+    newer = evidence.age[:, None] > evidence.age[None, :]
+    # What says nothing that the older one does not say cannot state another value: a repetition, or a part of it.
+    adds = np.diag(evidence.shared)[None, :] > evidence.shared
+    return newer & evidence.dated[:, None] & evidence.dated[None, :] & adds & ~evidence.renamed
 
 
 @cache

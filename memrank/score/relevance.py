@@ -1,8 +1,8 @@
 """The embedded relevance model, evaluated in numpy: a linear order of the candidates, and a logistic level.
 
-`order` = sum of coefficient * feature says how well each candidate matches, next to the others of its pool. The
-probability that it helps is 1 / (1 + exp(-(intercept + a * order + b * ln(rank) + ...))): it depends on how well the
-candidate matches, on how many match better, and on how much of the query it holds by itself, which is what lets the
+`order` = sum of coefficient * feature ranks the candidates of one query. The probability that a candidate helps is
+1 / (1 + exp(-(intercept + a * order + b * ln(rank) + ...))), which never changes that ranking: it depends on how well
+the candidate matches, on how many match better, and on how much of the query the best one holds, which is what lets the
 model say that nothing here is relevant. The coefficients are fitted by `benchmarks/fit_relevance.py` and shipped in
 `memrank/data/relevance.json`.
 """
@@ -37,7 +37,7 @@ ORDER = (
     "years",
 )
 SHRINK = 20
-LEVEL = ("order", "log_rank", "soft", "overlap", "named", "log_pool")
+LEVEL = ("order", "log_rank", "top_soft", "top_overlap", "top_dense", "top_named", "log_pool")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,16 +75,17 @@ def order_features(columns: Mapping[str, Floats]) -> dict[str, Floats]:
 
 
 def level_features(columns: Mapping[str, Floats], order: Floats) -> dict[str, Floats]:
-    """The features of LEVEL, each of shape (n,). Candidates with equal `order` share the best rank among them."""
+    """The features of LEVEL, each of shape (n,). Candidates with equal `order` share the best rank among them;
+    `top_*` is the value of the best ranked candidate.
+    """
     rising = np.sort(order)
     rank = 1 + len(order) - np.searchsorted(rising, order, side="right")
     whole = np.ones_like(order)
+    best = rank == 1
     return {
         "order": order,
         "log_rank": np.log(rank),
-        "soft": columns["soft"],
-        "overlap": columns["overlap"],
-        "named": columns["named"],
+        **{f"top_{name}": whole * columns[name][best].max() for name in ("soft", "overlap", "dense", "named")},
         "log_pool": whole * np.log(len(order)),
     }
 

@@ -50,7 +50,7 @@ class EmbeddedDecay(EmbeddedPredict[Floats]):
 
     def judge(self, slate: Slate) -> Floats:
         """Decay, shape (n,): 0 essential to 1 worthless."""
-        return np.where(slate[Column.SUPERSEDED_BY] >= 0, 1.0, 1.0 - slate[Column.SCORE])
+        return np.where(slate[Column.SUPERSEDED] > 0, 1.0, 1.0 - slate[Column.SCORE])
 
     def inputs(self, slate: Slate) -> dict[str, Any]:
         """Fields of `PruneContext`."""
@@ -60,7 +60,7 @@ class EmbeddedDecay(EmbeddedPredict[Floats]):
     def outputs(self, slate: Slate, answer: Floats) -> dict[str, Any]:
         """Fields of `PruneContext`."""
         classes = classify(slate, answer, self._params)
-        actions = pack.planned(classes, slate[Column.SUPERSEDED_BY] >= 0, slate.protected)
+        actions = pack.planned(classes, slate[Column.SUPERSEDED_BY] >= 0, _protected(slate))
         decisions = [
             ElementDecay(
                 id=slate.memory(k).id,
@@ -114,14 +114,13 @@ class Pruner(Stage):
         budget = slate.limits.max_tokens if slate.limits.max_tokens is not None else params.max_tokens
         notes = Notes()
         reason = slate[Column.REASON].copy()
-        dead = (slate[Column.EXPIRED] > 0) | (slate[Column.INVALID_THEN] > 0)
-        protected = slate.protected & ~dead
+        protected = _protected(slate)
         spared = np.where(protected, reason, 0.0)
         reason[protected] = 0
         decay: Floats = self.decay(slate=slate).answer
-        superseded = slate[Column.SUPERSEDED_BY] >= 0
-        planned = pack.planned(classify(slate, decay, params), superseded, protected)
-        planned[reason != 0] = pack.DROP
+        replaced = slate[Column.SUPERSEDED_BY] >= 0
+        planned = pack.planned(classify(slate, decay, params), replaced, protected)
+        planned[(reason != 0) & ~replaced] = pack.DROP
         inside = slate.ranked(slate[Column.SCORE], reason)
         full = slate.tenant.tokens[slate.rows]
         texts = self._summaries(slate, inside, planned, decay, protected, budget)
@@ -137,9 +136,9 @@ class Pruner(Stage):
                 "info", "pruner", "protected_over_budget", "protected memories alone exceed max_tokens; all are kept"
             )
         out = (reason == 0) & (action >= pack.DROP)
-        reason[out & (planned == pack.OVERWRITE)] = REASONS.index("stale")
-        reason[out & (planned == pack.DROP)] = REASONS.index("below_min_score")
         reason[out & (planned < pack.DROP)] = REASONS.index("over_budget")
+        reason[out & (planned >= pack.DROP)] = REASONS.index("below_min_score")
+        reason[out & (planned >= pack.DROP) & (slate[Column.SUPERSEDED] > 0)] = REASONS.index("stale")
         columns = {
             Column.DECAY: np.clip(decay, 0.0, 1.0),
             Column.PLANNED: planned.astype(np.float64),
@@ -149,7 +148,7 @@ class Pruner(Stage):
             Column.SCORE: np.where(reason == 0, slate[Column.SCORE], 0.0),
         }
         kept = {k: text for k, text in texts.items() if action[k] == pack.SUMMARIZE}
-        return slate.extend(columns, notes, summaries=kept)
+        return slate.extend(columns, notes, summaries=kept, protected=protected)
 
     def _summaries(
         self, slate: Slate, inside: pack.Ints, planned: pack.Ints, decay: Floats, protected: Bools, budget: int
@@ -190,11 +189,16 @@ class Pruner(Stage):
         return texts
 
 
+def _protected(slate: Slate) -> Bools:
+    """What is really kept: nothing keeps a memory that has expired or is not true at the moment asked about."""
+    return slate.protected & ~((slate[Column.EXPIRED] > 0) | (slate[Column.INVALID_THEN] > 0))
+
+
 def classify(slate: Slate, decay: Floats, params: PrunerSpec) -> pack.Ints:
     """Decay class 1 to 5 of each candidate."""
     return pack.decay_class(
         decay,
-        slate[Column.SUPERSEDED_BY] >= 0,
+        slate[Column.SUPERSEDED] > 0,
         keep_below=params.keep_below,
         summarize_from=params.decay_threshold,
         drop_from=params.drop_threshold,

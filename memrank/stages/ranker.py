@@ -84,12 +84,12 @@ class Ranker(Stage):
     def forward(self, slate: Slate) -> Slate:
         """See `Stage`."""
         params = self.params
-        successor = self._successors(slate)
+        superseded, successor = self._successors(slate)
         judged, inherits = _inherit(self.judge(slate=slate).answer, successor, slate.tenant.id_order[slate.rows])
         parts = {
             "relevance": judged,
             "freshness": slate[Column.FRESHNESS],
-            "importance": self._importance(slate, successor >= 0),
+            "importance": self._importance(slate, superseded),
             "authority": self._authority(slate),
         }
         if params.combine == "bounded" and params.alphas is not None:
@@ -97,9 +97,10 @@ class Ranker(Stage):
         else:
             raw = fuse.weighted(parts, {name: weight for name, weight in params.weights if weight})
         factor = supersede.factors(raw, successor)
+        factor[superseded & (successor < 0)] = supersede.DEMOTION
         reason, stale_flag = self._exclusions(slate, judged, raw)
         score = np.where(reason == 0, raw * factor, 0.0)
-        newer, likely = self._outdated(slate, score, reason, successor)
+        newer, likely = self._outdated(slate, score, reason, superseded)
         lift, lifted_over, demotion = supersede.swaps(score, newer)
         score = score * lift * demotion
         columns = {
@@ -107,6 +108,7 @@ class Ranker(Stage):
             Column.RAW_SCORE: raw,
             Column.FACTOR: factor,
             Column.SCORE: score,
+            Column.SUPERSEDED: superseded.astype(np.float64),
             Column.SUPERSEDED_BY: successor.astype(np.float64),
             Column.INHERITS: inherits.astype(np.float64),
             Column.OUTDATED_BY: newer.astype(np.float64),
@@ -124,19 +126,26 @@ class Ranker(Stage):
         columns[Column.SCORE] = np.where(reason == 0, score, 0.0)
         return slate.extend(columns)
 
-    def _successors(self, slate: Slate) -> Rows:
-        """Candidate that supersedes each one, -1 for none: nobody where the earlier value is asked for."""
-        if slate.time.asks_previous:
-            return np.full(len(slate), -1, dtype=np.int64)
-        place = np.full(len(slate.tenant.memories) + 1, -1, dtype=np.int64)
-        place[slate.rows] = np.arange(len(slate))
-        return place[slate.tenant.successor[slate.rows]]
+    def _successors(self, slate: Slate) -> tuple[Bools, Rows]:
+        """Whether each candidate is superseded by what the data say, and by which candidate (-1: by none of them).
 
-    def _outdated(self, slate: Slate, score: Floats, reason: Floats, successor: Rows) -> tuple[Rows, Floats]:
+        A link counts when what it names was known at as_of, and when nobody here knows what it names. Nothing is
+        superseded where the earlier value is asked for.
+        """
+        tenant, rows = slate.tenant, slate.rows
+        if slate.time.asks_previous:
+            return np.zeros(len(slate), dtype=np.bool_), np.full(len(slate), -1, dtype=np.int64)
+        successor = tenant.successor[rows]
+        known = slate.visible[successor] | ~(tenant.times.created_start[successor] > slate.query.as_of.timestamp())
+        place = np.full(len(tenant.memories) + 1, -1, dtype=np.int64)
+        place[rows] = np.arange(len(slate))
+        return tenant.linked[rows] & ((successor < 0) | known), place[successor]
+
+    def _outdated(self, slate: Slate, score: Floats, reason: Floats, superseded: Bools) -> tuple[Rows, Floats]:
         """Candidate that outdates each one without the data saying so (-1: none), and how likely that is."""
         newer, likely = np.full(len(slate), -1, dtype=np.int64), np.zeros(len(slate))
         if self.params.supersession.infer:
-            best = slate.ranked(score, np.where(successor >= 0, 1.0, reason))[:MAX_PAIRED]
+            best = slate.ranked(score, np.where(superseded, 1.0, reason))[:MAX_PAIRED]
             newer[best], likely[best] = outdated(slate, best, self.params.supersession.threshold)
         return newer, likely
 
@@ -144,14 +153,14 @@ class Ranker(Stage):
         params, tenant, rows = self.params.importance, slate.tenant, slate.rows
         created = tenant.times.created[rows]
         age = np.where(np.isnan(created), 0.0, slate.query.as_of.timestamp() - created)
-        boost = params.boost and (params.counts_are == "use" or params.count_means == "retrieval")
+        counts = tenant.access_count if params.count_means == "retrieval" else tenant.use_count
         value = importance(
             tenant.importance[rows],
             age,
-            tenant.access_count[rows],
+            counts[rows],
             decay=params.decay,
             rate_per_month=params.rate_per_month,
-            boost=boost,
+            boost=params.boost,
         )
         return np.where(superseded, FLOOR / 10.0, value)
 

@@ -95,11 +95,9 @@ class Temporal(Stage):
                 asks_previous=time.asks_previous,
                 evidence="no candidate has a date",
             )
-        elif undated:
+        elif undated and not _ageless(time):
             policy = "0" if self.params.undated == "zero" else f"{UNDATED_NEUTRAL}"
-            notes.add(
-                "info", "temporal", "no_date", f"undated candidates have freshness {policy} where age matters", undated
-            )
+            notes.add("info", "temporal", "no_date", f"undated candidates have freshness {policy}", undated)
         times, rows = slate.tenant.times, slate.rows
         past = time.sensitivity is Sensitivity.HISTORICAL or time.asks_previous
         invalid = (times.valid[rows] > now) | ((times.invalid[rows] <= now) & ~past)
@@ -119,11 +117,9 @@ class Temporal(Stage):
     ) -> Floats:
         params = self.params
         period = time.period
+        if _ageless(time):
+            return np.ones_like(age)
         match time.sensitivity:
-            case Sensitivity.TIME_AGNOSTIC:
-                return np.ones_like(age)
-            case Sensitivity.HISTORICAL if period is None or period.start is period.end is None:
-                return np.ones_like(age)
             case Sensitivity.HISTORICAL:
                 start = period.start.timestamp() if period and period.start else None
                 end = period.end.timestamp() if period and period.end else None
@@ -162,6 +158,12 @@ class Temporal(Stage):
             case "none":
                 k = np.ones_like(age)
         return temporal.floored(k, params.floor)
+
+
+def _ageless(time: TimeOfQuery) -> bool:
+    """Whether the age of a memory is no fault for this query: no time matters, or the past without any period."""
+    named = time.period is not None and (time.period.start is not None or time.period.end is not None)
+    return time.sensitivity is Sensitivity.TIME_AGNOSTIC or (time.sensitivity is Sensitivity.HISTORICAL and not named)
 
 
 def effective(slate: Slate, clock: Literal["event", "created", "accessed"]) -> tuple[Floats, Floats]:

@@ -22,7 +22,17 @@ _DATES = attrgetter(
     *("created_at", "event_date", "updated_at", "last_accessed_at", "valid_at", "invalid_at", "expires_at")
 )
 _OTHERS = attrgetter(
-    *("namespace", "id", "content", "access_count", "importance", "confidence", "authority", "memory_type"),
+    *(
+        "namespace",
+        "id",
+        "content",
+        "access_count",
+        "counts_retrievals",
+        "importance",
+        "confidence",
+        "authority",
+        "memory_type",
+    ),
     *("superseded_by", "pinned", "agent_id", "session_id", "task_type", "tags", "source_kind", "role", "turn"),
     *("speaker", "aliases", "embedding", "metadata"),
 )

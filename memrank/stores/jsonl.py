@@ -13,6 +13,25 @@ from memrank.tenant import Tenant
 from memrank.types import Memory
 
 
+class _Group:
+    """The memories of one tenant, indexed when it first asks; whoever asks meanwhile waits, and nobody else."""
+
+    def __init__(self, name: str | None) -> None:
+        self.memories: list[Memory] = []
+        self._name = name
+        self._tenant: Tenant | None = None
+        self._lock = threading.Lock()
+
+    def tenant(self, analyzer: Analyzer) -> Tenant:
+        """The index of all its memories, which then must stay as they are."""
+        with self._lock:
+            if self._tenant is None:
+                vocabulary = Vocabulary()
+                indexed = index(self.memories, analyzer, vocabulary)
+                self._tenant = Tenant.build(self._name, indexed, vocabulary, analyzer.language)
+            return self._tenant
+
+
 class FileStore:
     """Reads its file when it is first asked, and again when it has changed. Tenants are indexed when they first ask."""
 
@@ -23,8 +42,7 @@ class FileStore:
         self._lock = threading.RLock()
         self._stamp: tuple[int, int] | None = None
         self._loaded: Loaded | None = None
-        self._groups: dict[str | None, list[Memory]] = {}
-        self._tenants: dict[str | None, Tenant] = {}
+        self._groups: dict[str | None, _Group] = {}
 
     def __deepcopy__(self, memo: object) -> "FileStore":
         return self
@@ -40,11 +58,8 @@ class FileStore:
         with self._lock:
             loaded = self._load()
             name = choose_namespace(namespace, tuple(self._groups))
-            tenant = self._tenants.get(name)
-            if tenant is None:
-                vocabulary = Vocabulary()
-                indexed = index(self._groups.get(name, []), self._analyzer, vocabulary)
-                tenant = self._tenants[name] = Tenant.build(name, indexed, vocabulary, self._analyzer.language)
+            group = self._groups.get(name) or _Group(name)
+        tenant = group.tenant(self._analyzer)
         mask = visible(tenant, as_of, filters, tolerance)
         notes = loaded.file_notes + loaded.tenant_notes.get(name, ())
         return Snapshot(tenant=tenant, visible=mask, version=loaded.sha256, notes=notes)
@@ -55,10 +70,10 @@ class FileStore:
             if self._loaded is None or stamp != self._stamp:
                 self._loaded = read_memories(self._path, importance_scale=self._scale)
                 self._stamp = stamp
-                self._tenants = {}
                 self._groups = {}
                 for memory in self._loaded.memories:
-                    self._groups.setdefault(memory.namespace, []).append(memory)
+                    name = memory.namespace
+                    self._groups.setdefault(name, _Group(name)).memories.append(memory)
             return self._loaded
 
     def _stat(self) -> tuple[int, int] | None:

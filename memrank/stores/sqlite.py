@@ -22,6 +22,9 @@ from memrank.types import Memory
 BATCH = 2_000
 """Memories that are read and written at a time within a transaction: bounds what is held in memory."""
 
+HELD = 64
+"""Namespaces that are held in memory, those last asked."""
+
 _BY_ID = "FROM memories WHERE ifnull(namespace, x'') = ifnull(?, x'') AND id = ?"
 
 _UPSERT = """
@@ -96,7 +99,7 @@ class SqliteStore:
     def snapshot(
         self, namespace: str | None, as_of: datetime, filters: Mapping[str, Sequence[str]], tolerance: float
     ) -> Snapshot:
-        """See `Store`. A namespace is held in memory once it was read; later only its changed rows are read."""
+        """See `Store`. The HELD namespaces last read stay in memory; of these only what has changed is read again."""
         with self._reader.transaction() as connection:
             version = sqlite_file.read_version(connection)
             if version != self._version or self._opened != self._reader.opened:
@@ -107,7 +110,9 @@ class SqliteStore:
                 self._check_analyzer(connection)
                 held.refresh(connection, version)
             if name in self._known:
-                self._namespaces[name] = held
+                self._namespaces[name] = held  # at the end: the first is the one that was asked longest ago
+                if len(self._namespaces) > HELD:
+                    del self._namespaces[next(iter(self._namespaces))]
             tenant, notes = held.tenant, held.notes
         return Snapshot(tenant=tenant, visible=visible(tenant, as_of, filters, tolerance), version=version, notes=notes)
 

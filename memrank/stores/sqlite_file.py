@@ -43,6 +43,9 @@ _SETTINGS = ("synchronous = FULL", "fullfsync = ON", "trusted_schema = OFF", f"j
 
 _WRITABLE = "the file and its folder must be writable, even to read it: SQLite keeps its log there"
 
+REMEMBERED = 1_000
+"""Versions that a store remembers having had; a reader that is further behind reads everything again."""
+
 _VERSION = re.compile(r"[0-9]{1,18}-[0-9a-f]+")
 
 _inherited: list[sqlite3.Connection] = []
@@ -158,9 +161,22 @@ def change_number(version: str) -> int:
 
 
 def write_version(connection: sqlite3.Connection, number: int) -> None:
-    """Give the store the version that change `number` leads to."""
+    """Give the store the version that change `number` leads to, and remember it among its last."""
     value = f"{number}-{secrets.token_hex(4)}"
     connection.execute("UPDATE meta SET value = ? WHERE key = 'version'", (value,))
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_version_key(number), value))
+    connection.execute("DELETE FROM meta WHERE key = ?", (_version_key(number - REMEMBERED),))
+
+
+def descends_from(connection: sqlite3.Connection, version: str) -> bool:
+    """Whether the store is known to have had this version: its number alone could be that of a copy that diverged."""
+    key = _version_key(change_number(version))
+    found = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return found is not None and found[0] == version
+
+
+def _version_key(number: int) -> str:
+    return f"version {number}"
 
 
 @contextmanager

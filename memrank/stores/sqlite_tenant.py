@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from memrank.errors import DataError
 from memrank.indexing import Analysed, Vocabulary
 from memrank.records import read_record
-from memrank.stores.sqlite_file import change_number, damaged
+from memrank.stores.sqlite_file import change_number, damaged, descends_from
 from memrank.tenant import Indexed, Tenant, TermIds
 from memrank.text.tokens import Language
 from memrank.types import Memory, Note, Notes
@@ -69,7 +69,7 @@ class Namespace:
         After an error this object must not be used again.
         """
         since = change_number(self.version) if self.version else 0
-        if since and change_number(version) <= since:  # an older copy was put back: nothing that is held is sure
+        if since and not descends_from(connection, self.version):  # a copy was put in its place: nothing held is sure
             self._clear()
             since = 0
         changed = self._read(connection, since)

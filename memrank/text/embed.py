@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from memrank.errors import MemrankError
+from memrank.errors import DependencyError
 
 DIMENSIONS = 256
 WORD_DIMENSIONS = 64
@@ -29,12 +29,12 @@ Vectors = NDArray[np.float32]
 def _package_file(folder: str, name: str) -> Path:
     spec = importlib.util.find_spec("wordllama")
     if spec is None or spec.origin is None:
-        raise MemrankError(
+        raise DependencyError(
             "the package wordllama is not installed", hint="pip install wordllama, or index: {embedder: none}"
         )
     path = Path(spec.origin).parent / folder / name
     if not path.is_file():
-        raise MemrankError(
+        raise DependencyError(
             f"this version of wordllama has no {folder}/{name}", hint="pip install 'wordllama>=0.4.0,<0.5'"
         )
     return path

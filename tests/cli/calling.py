@@ -14,7 +14,9 @@ import pytest
 
 from memrank.cli.main import _run
 
-COMMAND = (sys.executable, "-c", "from memrank.cli.main import main; main()")
+# A shell that starts the tests in the background has its children ignore interrupts; these must not.
+LISTENING = "from signal import *; signal(SIGINT, default_int_handler)"
+COMMAND = (sys.executable, "-c", f"{LISTENING}; from memrank.cli.main import main; main()")
 
 SPEC = """\
 memrank: 1

@@ -167,3 +167,22 @@ def test_colour_is_for_terminals_that_want_it(environment: dict[str, str], colou
     assert (b"\x1b[" in shown) == colour
     forced = {**environment, "FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"}
     assert b"\x1b[" not in spawn("run", desk, env=forced).stdout
+
+
+COLLECTING = """
+import gc, sys
+from memrank.cli.main import main
+try:
+    main(sys.argv[1:])
+except SystemExit as stop:
+    print(stop.code, gc.isenabled(), gc.get_freeze_count() > 0, file=sys.stderr)
+"""
+
+
+def test_commands_that_work_through_memories_collect_garbage(desk: Path) -> None:
+    store, memories = desk.with_name("kept.db"), desk.with_name("memories.jsonl")
+    taking_in = ["store", "import", memories, "--to", store, "--embedder", "none"]
+    for arguments in (["run", desk], taking_in, ["store", "export", store]):
+        command = [sys.executable, "-c", COLLECTING, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.stderr.split() == ["0", "True", "True"]

@@ -106,23 +106,22 @@ def test_filters_are_repeatable_and_replace_those_of_the_example(desk: Path) -> 
 # Notes
 
 
-def test_notes_are_said_once(desk: Path) -> None:
+def test_notes_go_to_stderr_whatever_the_form(desk: Path) -> None:
     with desk.with_name("memories.jsonl").open("a") as stream:
         stream.write("no json\n")
-    table = call("run", desk)
-    assert (table.out.count("bad_line"), table.err) == (1, "")
-    as_json = call("run", desk, "--json")
-    assert as_json.err.count("bad_line") == 1
-    to_file = call("run", desk, "--out", desk.with_name("table.txt"))
-    assert to_file.err.count("bad_line") == 1
-    assert call("run", desk, "--json", "-q").err == ""
+    for form in ([], ["--explain"], ["--format", "context"], ["--json"], ["--out", desk.with_name("table.txt")]):
+        answer = call("run", desk, *form)
+        assert answer.err.count("bad_line") == 1
+        assert answer.out.count("bad_line") == (form == ["--json"])
+        assert call("run", desk, *form, "-q").err == ""
 
 
 def test_verbose_shows_information_too(desk: Path) -> None:
     with desk.with_name("memories.jsonl").open("a") as stream:
         stream.write('{"id": "m4", "content": "Dana called.", "created_at": "2026-03-01T10:00:00"}\n')
-    assert call("run", desk, "--json").err == ""
-    assert "info: " in call("run", desk, "--json", "-v").err
+    for form in ([], ["--json"]):
+        assert call("run", desk, *form).err == ""
+        assert "info: " in call("run", desk, *form, "-v").err
     assert call("run", desk, "-q", "-v").code == 2
 
 

@@ -144,7 +144,7 @@ def until(days_ago: float) -> Moment:
     ("reason", "fields", "text"),
     [
         ("below_relevance", {"scores": {"relevance": 0.1}}, "relevance 0.1000 is below relevance_threshold 0.2"),
-        ("stale", {}, "age 400 d is above stale_after 365 d"),
+        ("stale", {"stale_flag": True}, "age 400 d is above stale_after 365 d"),
         (
             "below_min_score",
             {"scores": {"relevance": 0.0, "freshness": 0.1}},

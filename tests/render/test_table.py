@@ -53,7 +53,7 @@ def test_the_footer_counts() -> None:
         item(memory(f"x{k}"), reason=reason)
         for k, reason in enumerate(["stale", "over_top_k", "stale", "below_relevance"])
     ]
-    notes = [Note(level="info", stage="temporal", code="no_date", detail="undated", count=2)]
+    notes = [Note(level="failure", stage="temporal", code="no_date", detail="undated", count=2)]
     of = result(
         [item(tokens=30), item(memory("b"), tokens=11)],
         excluded,
@@ -64,7 +64,6 @@ def test_the_footer_counts() -> None:
         "returned 2 of 6, excluded 4: 1 below_relevance, 2 stale, 1 over_top_k",
         "stale 2; tokens 41 of 1200",
         "needs review: low_top_score, ambiguous_top",
-        "info: temporal: undated (2 times) [no_date]",
     ]
     assert "tokens 41 of 300" in table_text(replace(of, max_tokens=300), SPEC)
 

@@ -17,6 +17,7 @@ def evidence(shared: list[list[float]], age: list[float], **changes: object) -> 
         "asked": np.zeros((k, k)),
         "numbers": np.zeros((k, k)),
         "cosine": np.ones((k, k)),
+        "renamed": np.zeros((k, k), dtype=np.bool_),
         "session": np.arange(k),
         "age": np.array(age, dtype=np.float64),
         "dated": np.ones(k, dtype=np.bool_),
@@ -43,6 +44,8 @@ def test_only_a_newer_dated_candidate_that_adds_something_can_replace_another() 
     assert shipped().probability(evidence(twins, [DAY, 0.0]))[1, 0] == 0.0
     undated = evidence(twins, [DAY, 0.0], dated=np.array([True, False]))
     assert shipped().probability(undated).max() == 0.0
+    other = evidence(twins, [DAY, 0.0], renamed=np.array([[False, True], [True, False]]))
+    assert shipped().probability(other).max() == 0.0
     repetition = evidence([[10.0, 10.0], [10.0, 10.0]], [DAY, 0.0])
     assert shipped().probability(repetition).max() == 0.0
 

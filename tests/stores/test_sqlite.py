@@ -254,6 +254,50 @@ def test_an_older_copy_that_was_put_back_in_place_is_read_anew(store: SqliteStor
     assert contents(store) == {"a": "alpha"}
 
 
+@pytest.mark.parametrize("ahead", [1, 5])
+def test_a_copy_that_diverged_and_overtook_what_was_seen_is_read_anew(
+    store: SqliteStore, path: Path, tmp_path: Path, ahead: int
+) -> None:
+    store.append([memory("a", "alpha"), memory("b", "beta")])
+    with closing(sqlite3.connect(path)) as now, closing(sqlite3.connect(tmp_path / "copy.db")) as copied:
+        now.backup(copied)
+    store.append([memory("a", "changed")])
+    store.append([memory("b", "changed")])
+    assert contents(store) == {"a": "changed", "b": "changed"}
+    with closing(sqlite3.connect(tmp_path / "copy.db")) as copied, closing(sqlite3.connect(path)) as now:
+        copied.backup(now)
+    with SqliteStore(path, ANALYZER) as other:  # as many changes as were seen, and more
+        for i in range(ahead):
+            other.append([memory("a", f"other {i}")])
+        other.append([memory("a", "other")])
+    assert contents(store) == {"a": "other", "b": "beta"}
+
+
+def test_a_reader_that_is_far_behind_reads_everything_again(
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_file, "REMEMBERED", 3)
+    store.append([memory("a", "alpha")])
+    assert contents(store) == {"a": "alpha"}
+    for i in range(10):
+        store.append([memory("a", f"text {i}")])
+    assert contents(store) == {"a": "text 9"}
+    with sqlite_file.Door(path).transaction() as connection:
+        kept = connection.execute("SELECT count(*) FROM meta WHERE key LIKE 'version %'").fetchone()
+    assert kept == (3,)
+
+
+def test_the_namespaces_last_asked_stay_in_memory(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "HELD", 2)
+    store.append([memory("m", namespace=name) for name in "abc"])
+    a, b = tenant(store, "a"), tenant(store, "b")
+    assert tenant(store, "a") is a
+    tenant(store, "c")
+    assert tenant(store, "a") is a
+    assert tenant(store, "b") is not b
+    assert len(store._namespaces) == 2
+
+
 def test_removed_rows_are_noticed(store: SqliteStore, path: Path) -> None:
     store.append([memory("a", "alpha"), memory("b", "beta"), memory("c", "gamma")])
     assert len(contents(store)) == 3

@@ -1,11 +1,16 @@
 """Sentence vectors: unit length, the same alone as in a batch, bounded on huge text, close for what means the same."""
 
+import importlib.util
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memrank.text.embed import DIMENSIONS, MAX_CHARS, static_embedder
+from memrank.errors import DependencyError
+from memrank.text.embed import DIMENSIONS, MAX_CHARS, StaticEmbedder, static_embedder
 
 EMBEDDER = static_embedder()
 
@@ -45,3 +50,16 @@ def test_only_the_start_of_a_huge_text_counts() -> None:
 
 def test_it_is_one_for_the_process() -> None:
     assert static_embedder() is EMBEDDER
+
+
+@pytest.mark.parametrize("found", ["nothing", "a folder", "another package"])
+def test_a_package_that_is_missing_or_another_is_an_error_with_a_way_out(
+    found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    origin = str(tmp_path / "__init__.py") if found == "another package" else None
+    spec = None if found == "nothing" else ModuleSpec("wordllama", None, origin=origin)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
+    with pytest.raises(DependencyError, match="wordllama") as caught:
+        StaticEmbedder()
+    assert "pip install" in str(caught.value.hint)
+    assert (caught.value.code, caught.value.exit_status) == ("dependency", 2)
