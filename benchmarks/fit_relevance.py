@@ -36,8 +36,10 @@ from memrank.stages.ranker import judged_columns
 Floats = NDArray[np.float64]
 
 PRIOR = {
+    "phrases": 1.0,
+    "answers_number": 0.2,
     "bm25_z": 0.55,
-    "bm25_few": 1.0,
+    "bm25_few": 2.0,
     "dense_z": 0.6,
     "overlap": 0.8,
     "before": 0.15,

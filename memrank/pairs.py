@@ -1,6 +1,9 @@
 """What each candidate has in common with the query, as columns: words, near words, numbers, years."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,16 +18,36 @@ MAX_WORDS = 24
 """Words of a query that are compared one by one: the rarest of a longer one."""
 
 
-def word_columns(
-    tenant: Tenant, rows: Rows, terms: Mapping[str, float], visible: int, analyzer: Analyzer
-) -> dict[Column, Floats]:
-    """Columns of the candidates `rows`, each of shape (n,).
+_ASKS_NUMBER = re.compile(
+    r"\b(?:how (?:many|much|long|old|often|far|big|high)|amount|number of|percent\w*|average|total|ratio|rate|sum|change"
+    r"|difference|increase|decrease|price|cost|revenue|value|count|in which year|what (?:was|is|were) the)\b",
+    re.IGNORECASE,
+)
+SCANNED = 2_000
+"""Characters of a query that are searched for what it asks for."""
 
-    `terms` holds the query's terms with their idf, 0 for a term that no visible memory holds: it then weighs as much as
-    the rarest term could among the `visible` memories.
-    """
-    unseen = bm25.idf(visible, 0)
-    weights = {term: weight or unseen for term, weight in terms.items()}
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a query asks for, word by word."""
+
+    text: str
+    terms: Sequence[str]
+    """In their order, repeats kept."""
+    idf: Mapping[str, float]
+    """Of the terms that some visible memory holds."""
+    visible: int
+    """How many memories may be seen."""
+
+    def weights(self) -> dict[str, float]:
+        """Each term's idf. One that nobody holds weighs as much as the rarest could among the visible memories."""
+        unseen = bm25.idf(self.visible, 0)
+        return {term: self.idf.get(term, unseen) for term in self.terms}
+
+
+def word_columns(tenant: Tenant, rows: Rows, question: Question, analyzer: Analyzer) -> dict[Column, Floats]:
+    """Columns of the candidates `rows`, each of shape (n,)."""
+    weights = question.weights()
     rarest = sorted(weights, key=lambda term: (-weights[term], term))[:MAX_WORDS]
     bag = Bag.of(tenant.distinct, tenant.distinct_start, rows)
     ids = {term: tenant.vocabulary[term] for term in weights if term in tenant.vocabulary}
@@ -37,9 +60,35 @@ def word_columns(
     return {
         Column.OVERLAP: np.clip(overlap, 0.0, 1.0),
         Column.SOFT: soft,
-        Column.NAMED: _named(tenant, rows, frozenset(terms)),
+        Column.PHRASES: _phrases(bag, question.terms, weights, ids),
+        Column.NAMED: _named(tenant, rows, frozenset(weights)),
+        Column.ANSWERS_NUMBER: _answers_number(tenant, bag, question.text),
         **_numbers(tenant, bag, list(weights), ids),
     }
+
+
+def _phrases(bag: Bag, terms: Sequence[str], weights: Mapping[str, float], ids: Mapping[str, int]) -> Floats:
+    """Share of the query's pairs of neighbouring terms that stand side by side in a candidate, by the rarer one's idf.
+
+    A candidate's terms are looked at where they first stand.
+    """
+    found, total = np.zeros(bag.n), 0.0
+    same = bag.owner[:-1] == bag.owner[1:]
+    for one, two in dict.fromkeys(pair for pair in pairwise(terms[:SCANNED]) if pair[0] != pair[1]):
+        weight = min(weights[one], weights[two])
+        total += weight
+        if one in ids and two in ids:
+            beside = same & (bag.ids[:-1] == ids[one]) & (bag.ids[1:] == ids[two])
+            found[bag.owner[:-1][beside]] += weight
+    return np.clip(found / total, 0.0, 1.0) if total else found
+
+
+def _answers_number(tenant: Tenant, bag: Bag, text: str) -> Floats:
+    """Share of numbers among a candidate's terms, where the query asks for a number; 0 where it does not."""
+    if not _ASKS_NUMBER.search(text[:SCANNED]):
+        return np.zeros(bag.n)
+    sizes = np.bincount(bag.owner, minlength=bag.n)
+    return bag.total(tenant.numeric.astype(np.float64)) / np.maximum(sizes, 1)
 
 
 def _soft(tenant: Tenant, bag: Bag, weights: Mapping[str, float], analyzer: Analyzer) -> Floats:

@@ -426,8 +426,7 @@ def test_a_link_counts_where_what_it_names_is_not_among_the_candidates(hidden: s
         memories.append(record("new", days=0.5, agent_id="b"))
     of = pipeline(pruner=None, relevance={"old": 0.8, "other": 0.1})
     ranking = read(of, memories, filters={"agent_id": "a"})
-    old = ranking.results[0]
-    assert old.id == "old"
+    old = next(item for item in ranking.results if item.id == "old")
     assert "superseded" in old.flags
     assert old.scores["importance"] == 0.1
     assert [(a.code, a.by, a.factor) for a in old.adjustments] == [("superseded", "new", 0.5)]

@@ -28,6 +28,8 @@ ORDER = (
     "overlap",
     "soft",
     "soft_z",
+    "phrases",
+    "answers_number",
     "named",
     "before",
     "after",

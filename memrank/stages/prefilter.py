@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from memrank.indexing import Analyzer
-from memrank.pairs import word_columns
+from memrank.pairs import Question, word_columns
 from memrank.score import bm25, fuse
 from memrank.slate import Column, Slate
 from memrank.spec import PrefilterSpec
@@ -28,8 +28,7 @@ class Candidate(BaseModel):
 
 
 class SearchMemories(dspy.Signature):  # type: ignore[misc]
-    """Find the memories of one tenant that may help to answer the query, known at its as_of and matching its filters.
-    """
+    """Find the memories of one tenant that may help to answer the query, known at its as_of and matching its filters."""
 
     query: QueryView = dspy.InputField()
     filters: dict[str, list[str]] = dspy.InputField(desc="field to the values it may have")
@@ -64,12 +63,12 @@ class Prefilter(Stage):
         """See `Stage`. The slate given holds every visible memory; the one returned holds the pool."""
         query, tenant, visible = slate.query, slate.tenant, slate.visible
         notes = Notes()
-        counts = Counter(self.analyzer.terms(query.text))
-        match, weights = self._match(query, tenant, visible, counts)
+        terms = self.analyzer.terms(query.text)
+        match, weights = self._match(query, tenant, visible, Counter(terms))
         rows = self._pool(tenant, visible, match.fused, query, slate.rows[slate.protected])
         if len(visible) and not visible.any():
             notes.add("info", "prefilter", "nothing_visible", "no memory was known at as_of under these filters")
-        seen = int(visible.sum())
+        question = Question(text=query.text, terms=terms, idf=weights, visible=int(visible.sum()))
         numbered = tenant.numbered[rows]
         before, after = tenant.previous[rows], tenant.following[rows]
         before_last = np.where(before >= 0, tenant.previous[before], -1)
@@ -82,7 +81,7 @@ class Prefilter(Stage):
             Column.AFTER: np.where(numbered, beside(match.own, after, visible), 0.0),
             Column.BEFORE_LAST: np.where(numbered, beside(match.own, before_last, visible), 0.0),
             Column.FUSED: match.fused[rows],
-            **word_columns(tenant, rows, {term: weights.get(term, 0.0) for term in counts}, seen, self.analyzer),
+            **word_columns(tenant, rows, question, self.analyzer),
         }
         return slate.narrow(rows, weights).extend(columns, notes)
 
