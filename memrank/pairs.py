@@ -19,8 +19,8 @@ MAX_WORDS = 24
 
 
 _ASKS_NUMBER = re.compile(
-    r"\b(?:how (?:many|much|long|old|often|far|big|high)|amount|number of|percent\w*|average|total|ratio|rate|sum|change"
-    r"|difference|increase|decrease|price|cost|revenue|value|count|in which year|what (?:was|is|were) the)\b",
+    r"\b(?:how (?:many|much|long|old|often|far|big|high)|amount|number of|percent\w*|average|total|ratio|rate|sum"
+    r"|change|difference|increase|decrease|price|cost|revenue|value|count|in which year|what (?:was|is|were) the)\b",
     re.IGNORECASE,
 )
 SCANNED = 2_000

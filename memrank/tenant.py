@@ -278,7 +278,7 @@ def _neighbours(memories: Sequence[Memory]) -> tuple[Rows, Rows]:
             sittings.setdefault(memory.session_id, []).append(i)
     for rows in sittings.values():
         if all(memories[i].turn is not None for i in rows):
-            rows.sort(key=lambda i: (memories[i].turn or 0, memories[i].position))
+            rows.sort(key=lambda i: (memories[i].turn or 0, i))
         for before, after in pairwise(rows):
             following[before] = after
             previous[after] = before

@@ -64,7 +64,7 @@ def test_numbers_count_where_a_number_is_asked_for() -> None:
 
 
 def test_numbers_and_years_of_the_query() -> None:
-    texts = {"held": "in 2019 it was 42", "other": "in 2011 it was 43", "spans": "from 2010 until 2022", "none": "it was"}
+    texts = {"held": "in 2019 it was 42", "other": "in 2011 it was 43", "spans": "from 2010 to 2022", "none": "it was"}
     at, slate = pool(texts, "what was it in 2019")
     assert [slate[Column.NUMBERS][at[name]] for name in texts] == [1.0, 0.0, 0.0, 0.0]
     assert [slate[Column.OTHER_NUMBERS][at[name]] for name in texts] == [0.0, 1.0, 1.0, 0.0]

@@ -28,7 +28,7 @@ class Candidate(BaseModel):
 
 
 class SearchMemories(dspy.Signature):  # type: ignore[misc]
-    """Find the memories of one tenant that may help to answer the query, known at its as_of and matching its filters."""
+    """Find the memories of one tenant that may help to answer the query, known at as_of and matching its filters."""
 
     query: QueryView = dspy.InputField()
     filters: dict[str, list[str]] = dspy.InputField(desc="field to the values it may have")

@@ -100,7 +100,7 @@ class Pruner(Stage):
         def when(row: int) -> tuple[float, int, int, str]:
             memory = tenant.memories[row]
             # The place in the file only orders what has no number: otherwise the order of the input would matter.
-            place = (0, memory.position) if memory.turn is None else (memory.turn, -1)
+            place = (0, row) if memory.turn is None else (memory.turn, -1)
             return float(created[row]), *place, memory.id
 
         session = tenant.memories[max(turns, key=when)].session_id

@@ -4,7 +4,7 @@ import pickle
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from operator import attrgetter
@@ -115,16 +115,14 @@ class Given:
     def _read(self, record: Mapping[str, object], position: int, *, remember: bool) -> _Read:
         key = _key(record) if remember else None
         known = self._records.get(key) if key is not None else None
-        if known is not None and known.memory.position == position:
+        # A memory is placed by its list, so the same one serves at any place; only a note may name the place.
+        if known is not None and (not known.notes or known.memory.position == position):
             return known
-        if known is not None and not known.notes:  # a note may name the place
-            read = _Read(replace(known.memory, position=position), (), known.said)
-        else:
-            try:
-                memory, notes = read_record(record, position=position, importance_scale=self._scale)
-            except DataError as fault:
-                raise DataError(f"memories[{position}]: {fault.message}", hint=fault.hint) from None
-            read = _Read(memory, tuple(notes), _said(memory))
+        try:
+            memory, notes = read_record(record, position=position, importance_scale=self._scale)
+        except DataError as fault:
+            raise DataError(f"memories[{position}]: {fault.message}", hint=fault.hint) from None
+        read = _Read(memory, tuple(notes), _said(memory))
         if key is not None:
             self._records.put(key, read)
         return read
@@ -157,7 +155,7 @@ class GivenStore:
     def _version(self) -> str:
         memories = [read.memory for read in self._kept]
         loose = {m.session_id for m in memories if m.turn is None and (m.session_id or m.role)}
-        places = [m.position if m.session_id in loose else None for m in memories]
+        places = [i if m.session_id in loose else None for i, m in enumerate(memories)]
         said = [f"{read.said} {place}" for read, place in zip(self._kept, places, strict=True)]
         return sha256_hex("\n".join(sorted(said)))
 
