@@ -1,6 +1,7 @@
 """Supersession that no data states: which of the best candidates is outdated by another, judged at read time."""
 
 import re
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from memrank.score.words import Bag
 from memrank.slate import Column, Slate
 from memrank.tenant import Rows
 from memrank.text.tokens import tokenizer_of
-from memrank.types import Floats, Sensitivity
+from memrank.types import Bools, Floats, Sensitivity
 
 MAX_PAIRED = 32
 """Candidates that are compared with each other: the best ones."""
@@ -43,8 +44,8 @@ def evidence(slate: Slate, best: Rows) -> Evidence:
     holds[bag.owner, place[bag.ids]] = 1.0
     # Multiples of 2^-24: their sums are exact, and so do not depend on the order of the terms.
     weights = np.round(bm25.idf_of(tenant.postings, terms, slate.visible) * GRAIN) / GRAIN
-    asked = np.isin(terms, [tenant.vocabulary[term] for term in slate.query_terms])
-    named = np.isin(terms, [tenant.vocabulary[term] for term in _names(slate)])
+    asked = _marked(slate, slate.query_terms)[terms]
+    named = _marked(slate, _names(slate))[terms]
     vectors = tenant.vectors[rows].astype(np.float64) if tenant.vectors is not None else np.zeros((len(best), 1))
     sessions = [slate.memory(int(k)).session_id for k in best]
     codes = {session: i for i, session in enumerate(dict.fromkeys(sessions))}
@@ -60,6 +61,13 @@ def evidence(slate: Slate, best: Rows) -> Evidence:
         dated=slate[Column.DATED][best] > 0,
         historical=slate.time.sensitivity is Sensitivity.HISTORICAL,
     )
+
+
+def _marked(slate: Slate, chosen: Iterable[str]) -> Bools:
+    """Which terms of the vocabulary are among these, shape (v,)."""
+    marks = np.zeros(len(slate.tenant.numeric), dtype=np.bool_)
+    marks[[slate.tenant.vocabulary[term] for term in chosen]] = True
+    return marks
 
 
 def _names(slate: Slate) -> list[str]:
