@@ -1,8 +1,8 @@
 """The tables of the README's section Measured, from the JSON of the other benchmarks.
 
-    python benchmarks/quality.py FOLDER ... --json quality.json
-    python benchmarks/folds.py FOLDER ... --json folds.json
-    python benchmarks/readme_tables.py quality.json folds.json
+python benchmarks/quality.py FOLDER ... --json quality.json
+python benchmarks/folds.py FOLDER ... --json folds.json
+python benchmarks/readme_tables.py quality.json folds.json
 """
 
 import argparse
