@@ -100,7 +100,7 @@ class Temporal(Stage):
             notes.add("info", "temporal", "no_date", f"undated candidates have freshness {policy}", undated)
         times, rows = slate.tenant.times, slate.rows
         past = time.sensitivity is Sensitivity.HISTORICAL or time.asks_previous
-        invalid = (times.valid[rows] > now) | ((times.invalid[rows] <= now) & ~past)
+        invalid = (times.valid[rows] > now) | ((times.invalid[rows] <= now) & (not past))
         columns = {
             Column.AGE: age,
             Column.WHEN: np.where(dated, last, 0.0),
