@@ -135,6 +135,7 @@ def test_a_forked_process_opens_the_file_for_itself(tmp_path: Path) -> None:
 
 READ_ONLY = """
 import os, sys
+import urllib.request  # Python 3.13 imports it late, from where another user may not read
 from datetime import UTC, datetime
 from pathlib import Path
 from memrank.errors import StoreError
