@@ -46,9 +46,11 @@ PRIOR = {
     "after": 0.15,
     "before_last": 0.1,
 }
-FALLING = frozenset({"other_numbers", "log_rank", "log_pool"})
+FALLING = frozenset({"other_numbers", "log_rank", "log_pool", "weak_few"})
 """Features that can only count against a candidate; all others can only count for it."""
 CEILING = {"before_last": 0.25}
+FLOOR = {"weak_few": -2.5}
+"""Further down, what a small pool shares with the query would overrule the order, which ranks it better."""
 PULL = 0.2
 RIDGE = 1e-3
 FOREIGN = 0.5
@@ -114,7 +116,7 @@ def all_foreign(folders: Sequence[Path]) -> list[list[Example]]:
 
 def bounds(name: str) -> tuple[float | None, float | None]:
     """The sign that a coefficient may have."""
-    return (None, 0.0) if name in FALLING else (0.0, CEILING.get(name))
+    return (FLOOR.get(name), 0.0) if name in FALLING else (0.0, CEILING.get(name))
 
 
 def fit_order(sets: list[list[Example]], pull: float = PULL) -> dict[str, float]:

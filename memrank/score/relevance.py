@@ -1,10 +1,10 @@
 """The embedded relevance model, evaluated in numpy: a linear order of the candidates, and a logistic level.
 
 `order` = sum of coefficient * feature ranks the candidates of one query. The probability that a candidate helps is
-1 / (1 + exp(-(intercept + a * order + b * ln(rank) + ...))), which never changes that ranking: it depends on how well
-the candidate matches, on how many match better, and on how much of the query the best one holds, which is what lets the
-model say that nothing here is relevant. The coefficients are fitted by `benchmarks/fit_relevance.py` and shipped in
-`memrank/data/relevance.json`.
+1 / (1 + exp(-(intercept + a * order + b * ln(rank) + ...))): it depends on how well the candidate matches, on how many
+match better, and on how much of the query the best one holds, which is what lets the model say that nothing here is
+relevant. It keeps that ranking, except that in a small pool candidates that share nothing with the query fall. The
+coefficients are fitted by `benchmarks/fit_relevance.py` and shipped in `memrank/data/relevance.json`.
 """
 
 import json
@@ -39,7 +39,9 @@ ORDER = (
     "years",
 )
 SHRINK = 20
-LEVEL = ("order", "log_rank", "top_soft", "top_overlap", "top_dense", "top_named", "log_pool")
+ENOUGH_SOFT, ENOUGH_DENSE = 0.15, 0.2
+"""Share of the query's words, and cosine, from which a candidate has something in common with the query."""
+LEVEL = ("order", "log_rank", "top_soft", "top_overlap", "top_dense", "top_named", "log_pool", "weak_few")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +80,8 @@ def order_features(columns: Mapping[str, Floats]) -> dict[str, Floats]:
 
 def level_features(columns: Mapping[str, Floats], order: Floats) -> dict[str, Floats]:
     """The features of LEVEL, each of shape (n,). Candidates with equal `order` share the best rank among them;
-    `top_*` is the value of the best ranked candidate.
+    `top_*` is the value of the best ranked candidate. `weak_few`, in [0, 1], is how little a candidate of a small
+    pool shares with the query: in a large one the rank says so.
     """
     rising = np.sort(order)
     rank = 1 + len(order) - np.searchsorted(rising, order, side="right")
@@ -89,7 +92,16 @@ def level_features(columns: Mapping[str, Floats], order: Floats) -> dict[str, Fl
         "log_rank": np.log(rank),
         **{f"top_{name}": whole * columns[name][best].max() for name in ("soft", "overlap", "dense", "named")},
         "log_pool": whole * np.log(len(order)),
+        "weak_few": (1.0 - evidence(columns)) * SHRINK / (len(order) + SHRINK),
     }
+
+
+def evidence(columns: Mapping[str, Floats]) -> Floats:
+    """How much a candidate shares with the query by itself, in [0, 1]: words, meaning or names, whichever is most."""
+    signs = [columns["soft"] / ENOUGH_SOFT, columns["dense"] / ENOUGH_DENSE]
+    signs += [columns[name] for name in ("before", "after", "before_last", "named")]
+    most: Floats = np.clip(np.max(signs, axis=0), 0.0, 1.0)
+    return most
 
 
 def combine(features: Mapping[str, Floats], coefficients: Mapping[str, float]) -> Floats:
