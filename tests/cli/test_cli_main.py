@@ -186,3 +186,9 @@ def test_commands_that_work_through_memories_collect_garbage(desk: Path) -> None
         command = [sys.executable, "-c", COLLECTING, *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         assert done.stderr.split() == ["0", "True", "True"]
+
+
+def test_the_package_runs_as_the_script_does() -> None:
+    ran = subprocess.run([sys.executable, "-m", "memrank", "--help"], capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("Usage: ")
+    assert "run" in ran.stdout
