@@ -10,7 +10,7 @@ coefficients are fitted by `benchmarks/fit_relevance.py` and shipped in `memrank
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from importlib.resources import files
 
 import numpy as np
@@ -100,8 +100,7 @@ def evidence(columns: Mapping[str, Floats]) -> Floats:
     """How much a candidate shares with the query by itself, in [0, 1]: words, meaning or names, whichever is most."""
     signs = [columns["soft"] / ENOUGH_SOFT, columns["dense"] / ENOUGH_DENSE]
     signs += [columns[name] for name in ("before", "after", "before_last", "named")]
-    most: Floats = np.clip(np.max(signs, axis=0), 0.0, 1.0)
-    return most
+    return np.minimum(reduce(np.maximum, signs, np.zeros(1)), 1.0)
 
 
 def combine(features: Mapping[str, Floats], coefficients: Mapping[str, float]) -> Floats:

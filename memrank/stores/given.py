@@ -58,10 +58,15 @@ class _Newest(Generic[Key, Value]):
         self._lock = threading.Lock()
 
     def get(self, key: Key) -> Value | None:
+        return self.get_all([key])[0]
+
+    def get_all(self, keys: Sequence[Key | None]) -> list[Value | None]:
+        """What is known by each key, None where nothing is, or where the key is None."""
         with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
+            found = [None if key is None else self._kept.get(key) for key in keys]
+            for key, value in zip(keys, found, strict=True):
+                if key is not None and value is not None:
+                    self._kept.move_to_end(key)
             return found
 
     def put(self, key: Key, value: Value) -> None:
@@ -102,7 +107,13 @@ class Given:
             raise UsageError(f"memories is a {type(records).__name__}; it must be a list of records")
         given = list(records)
         short = len(given) <= LONGEST_LIST
-        reads = [self._read(record, i, remember=short) for i, record in enumerate(given)]
+        keys = [_key(record) if short else None for record in given]
+        known = self._records.get_all(keys)
+        # A memory is placed by its list, so the same one serves at any place; only a note may name the place.
+        reads = [
+            read if read is not None and (not read.notes or read.memory.position == i) else self._read(given[i], i, key)
+            for i, (key, read) in enumerate(zip(keys, known, strict=True))
+        ]
         # A remembered store holds on to its reads, so no other object can have their identities meanwhile.
         key = tuple(map(id, reads))
         store = self._lists.get(key) if short else None
@@ -112,12 +123,8 @@ class Given:
                 self._lists.put(key, store)
         return store
 
-    def _read(self, record: Mapping[str, object], position: int, *, remember: bool) -> _Read:
-        key = _key(record) if remember else None
-        known = self._records.get(key) if key is not None else None
-        # A memory is placed by its list, so the same one serves at any place; only a note may name the place.
-        if known is not None and (not known.notes or known.memory.position == position):
-            return known
+    def _read(self, record: Mapping[str, object], position: int, key: bytes | None) -> _Read:
+        """Reads a record, and remembers it by its key if it has one."""
         try:
             memory, notes = read_record(record, position=position, importance_scale=self._scale)
         except DataError as fault:
