@@ -9,13 +9,13 @@ that count most are those whose older candidate is relevant: demoting it would c
 with a quadratic penalty on standardised features, each set with equal weight; deterministic.
 """
 
-import argparse
 import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from fit_relevance import arguments_of
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
@@ -98,12 +98,7 @@ def load(folder: Path) -> tuple[Floats, Floats, Floats]:
 
 def main() -> None:
     """Fit on the folders named and write the model."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path)
-    default = Path(__file__).resolve().parent.parent / "memrank" / "data" / "conflict.json"
-    parser.add_argument("--out", type=Path, default=default)
-    arguments = parser.parse_args()
-    folders = sorted(arguments.folders, key=lambda folder: folder.name)
+    folders, out = arguments_of(__doc__, "conflict.json")
     sets = [load(folder) for folder in folders]
     coefficients, intercept = fit(sets)
     body = {
@@ -113,7 +108,7 @@ def main() -> None:
         "fitted_by": "benchmarks/fit_conflict.py",
     }
     text = json.dumps(body, indent=2, ensure_ascii=False) + "\n"
-    arguments.out.write_text(text, encoding="utf-8")
+    out.write_text(text, encoding="utf-8")
     sys.stderr.write(text)
 
 

@@ -165,22 +165,32 @@ def fit_level(
     return dict(zip(LEVEL, level, strict=True)), intercept
 
 
-def main() -> None:
-    """Fit on the folders named and write the model."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path)
-    default = Path(__file__).resolve().parent.parent / "memrank" / "data" / "relevance.json"
-    parser.add_argument("--out", type=Path, default=default)
-    arguments = parser.parse_args()
-    folders = sorted(arguments.folders, key=lambda folder: folder.name)
-    sets = [examples(folder) for folder in folders]
-    unanswerable = all_foreign(folders)
+def fit(sets: list[list[Example]], unanswerable: list[list[Example]]) -> Model:
+    """The model of some sets and of what each leaves unanswered."""
     order = fit_order(sets)
     level, intercept = fit_level(sets, unanswerable, order)
+    return Model(order=order, level=level, intercept=intercept)
+
+
+def arguments_of(doc: str | None, model: str) -> tuple[list[Path], Path]:
+    """The command line of a fit: its folders by name, and the file to write, by default the shipped one."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path)
+    default = Path(__file__).resolve().parent.parent / "memrank" / "data" / model
+    parser.add_argument("--out", type=Path, default=default)
+    arguments = parser.parse_args()
+    return sorted(arguments.folders, key=lambda folder: folder.name), arguments.out
+
+
+def main() -> None:
+    """Fit on the folders named and write the model."""
+    folders, out = arguments_of(__doc__, "relevance.json")
+    sets = [examples(folder) for folder in folders]
+    model = fit(sets, all_foreign(folders))
     fitted_on = {folder.name: len(some) for folder, some in zip(folders, sets, strict=True)}
     extra = {"fitted_on": fitted_on, "fitted_by": "benchmarks/fit_relevance.py"}
-    text = dump(Model(order=order, level=level, intercept=intercept), extra)
-    arguments.out.write_text(text, encoding="utf-8")
+    text = dump(model, extra)
+    out.write_text(text, encoding="utf-8")
     sys.stderr.write(text)
 
 

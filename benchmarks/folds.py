@@ -68,10 +68,7 @@ class Fits:
         quality.tell(f"{name}: fitting")
         others = [other for other in sorted(self._relevance) if other != name]
         sets = [self._examples[other] for other in others]
-        order = fit_relevance.fit_order(sets)
-        unanswerable = fit_relevance.all_foreign([self._relevance[other] for other in others])
-        level, intercept = fit_relevance.fit_level(sets, unanswerable, order)
-        relevance = Model(order=order, level=level, intercept=intercept)
+        relevance = fit_relevance.fit(sets, fit_relevance.all_foreign([self._relevance[other] for other in others]))
         with relevance_in_place(relevance):
             pairs = [fit_conflict.load(self._conflict[other]) for other in sorted(self._conflict) if other != name]
         coefficients, bias = fit_conflict.fit(pairs)

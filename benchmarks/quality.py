@@ -4,9 +4,10 @@
 
 Each FOLDER holds golden sets (folders with memories.jsonl and queries.jsonl), at any depth. memrank ranks every set by
 one spec, pipelines/agent-memory.yaml; `memrank-timeless` is the same with time switched off, the control that no
-recency enters where a query is timeless. A figure is a mean over queries with its 95 % percentile bootstrap interval;
-groups of related queries are drawn together where there are enough. Sets that memrank's coefficients were fitted
-on are marked: memrank's figures on them are in-sample (`folds.py` ranks each by coefficients fitted without it).
+recency enters where a query is timeless, and `memrank-as-stated` the same without inferred supersession. A figure is a
+mean over queries with its 95 % percentile bootstrap interval; groups of related queries are drawn together where there
+are enough. Sets that memrank's coefficients were fitted on are marked: memrank's figures on them are in-sample
+(`folds.py` ranks each by coefficients fitted without it).
 """
 
 import argparse
@@ -31,6 +32,7 @@ from metrics import Estimate
 SYSTEMS: dict[str, Callable[[goldens.GoldenSet], list[list[str]]]] = {
     "memrank": ranking.memrank,
     "memrank-timeless": ranking.memrank_timeless,
+    "memrank-as-stated": ranking.memrank_as_stated,
     **{name: peer.run for name, peer in peers.PEERS.items()},
 }
 PACKAGES = ("memrank", "numpy", "bm25s", "wordllama", "langchain-classic", "llama-index-core")

@@ -27,9 +27,18 @@ def timeless(spec: Spec) -> Spec:
     return spec.model_copy(update={"stages": tuple(_timeless(stage) for stage in spec.stages)})
 
 
+def as_stated(spec: Spec) -> Spec:
+    """The same, but no newer value is inferred: only the supersession that the data state counts."""
+    return spec.model_copy(update={"stages": tuple(_as_stated(stage) for stage in spec.stages)})
+
+
 def _timeless(stage: StageSpec) -> StageSpec:
     if isinstance(stage, TemporalSpec):
         return stage.model_copy(update={"sensitivity": Sensitivity.TIME_AGNOSTIC})
+    return _as_stated(stage)
+
+
+def _as_stated(stage: StageSpec) -> StageSpec:
     if isinstance(stage, RankerSpec):
         return stage.model_copy(update={"supersession": stage.supersession.model_copy(update={"infer": False})})
     return stage
@@ -57,3 +66,8 @@ def memrank(golden: GoldenSet) -> list[list[str]]:
 def memrank_timeless(golden: GoldenSet) -> list[list[str]]:
     """memrank by the same spec with time switched off."""
     return rank(golden, timeless(default_spec()))
+
+
+def memrank_as_stated(golden: GoldenSet) -> list[list[str]]:
+    """memrank by the same spec without inferred supersession."""
+    return rank(golden, as_stated(default_spec()))

@@ -30,6 +30,7 @@ SPECS = ("agent-memory", "finance")
 SIZES = (600, 10_000, 100_000)
 LIMIT_MS = {600: 3.0, 10_000: 8.0, 100_000: 30.0}
 LIMIT_GIVEN_MS, LIMIT_MEMORY_MB, LIMIT_GROWTH, LIMIT_IMPORT_S = 2.0, 1024.0, 4.0, 15.0
+LIMIT_SCORING_MS, SCORED = 1.0, 200
 GROUPS = ("start", "given", "pipeline", "sqlite")
 QUERIES = 60
 POOL = 100
@@ -135,6 +136,7 @@ def pipeline(folder: Path, repeat: int, size: int) -> list[Row]:
         if spec == SPECS[0]:
             rows += _memory(label, size)
             rows += _stages(pipe, queries, label, median(taken))
+            rows += _scoring(pipe, queries, label, repeat)
             whole = passes([lambda read=read: read().to_dict() for read in reads], repeat)
             rows.append(row(f"{label}: {spec}, with to_dict()", "ms", whole))
             rows += _peers(pipe, queries, label, repeat, median(taken))
@@ -188,6 +190,35 @@ def _stages(pipe, queries: Sequence[str], label: str, whole: float) -> list[Row]
     return [
         row(f"    {label}: {name.lower()}", "ms", taken, ratio=median(taken) / whole, to="the read")
         for name, taken in parts.items()
+    ]
+
+
+def _scoring(pipe, queries: Sequence[str], label: str, repeat: int) -> list[Row]:
+    """The relevance of SCORED candidates: the columns that compare words, and the model that reads all columns."""
+    import numpy as np
+
+    from memrank.pairs import Question, word_columns
+    from memrank.score import relevance
+    from memrank.stages.ranker import judged_columns
+
+    slate = pipe.candidates(queries[0], as_of=synthetic.AS_OF)
+    rows = np.arange(SCORED)
+    columns = {name: np.resize(values, SCORED) for name, values in judged_columns(slate).items()}
+    analyzer = pipe.prefilter.analyzer
+
+    def words(query: str) -> None:
+        question = Question(text=query, terms=analyzer.terms(query), idf=slate.query_terms, visible=len(slate.visible))
+        word_columns(slate.tenant, rows, question, analyzer)
+
+    def both(query: str) -> None:
+        words(query)
+        relevance.shipped().probability(columns)
+
+    model = passes([lambda: relevance.shipped().probability(columns)] * len(queries), repeat)
+    whole = passes([lambda query=query: both(query) for query in queries], repeat)
+    return [
+        row(f"    {label}: relevance of {SCORED}, the model alone", "ms", model),
+        row(f"    {label}: relevance of {SCORED}, with its word columns", "ms", whole, limit=LIMIT_SCORING_MS),
     ]
 
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,8 @@ def read_memory(
     `query_context` is the question, or a mapping with `query` and, where known, `as_of`, `namespace`, `filters`,
     `domain`, `phase`, `observations`, `constraints`. `recency_decay_days` is the half-life of recency, which
     applies whatever the question asks: composite = (1 - recency_weight) * relevance + recency_weight * recency.
-    Memories below `relevance_threshold` are left out. Raises UsageError and DataError as `Pipeline` does.
+    Memories below `relevance_threshold` are left out. What was read of a list is kept for the next call; a file is
+    read anew each time (`load` keeps it). Raises UsageError and DataError as `Pipeline` does.
     """
     context: dict[str, Any] = {"query": query_context} if isinstance(query_context, str) else dict(query_context)
     text = context.pop("query", None) or context.pop("text", None)
@@ -60,7 +62,19 @@ def read_memory(
     for name, number, least, most in numbers:
         if not isinstance(number, (int, float)) or not least <= number <= most:
             raise UsageError(f"{name} is {number!r:.40}; it must be a number from {least:g} to {most:g}")
-    spec = Spec.model_validate(
+    settings = recency_decay_days, recency_weight, relevance_threshold
+    if isinstance(memory_store, (str, os.PathLike)):
+        spec = _reading(*settings)
+        pipeline = build(spec, Path(), spec_sha256(spec), store=Path(memory_store))
+    else:
+        context["memories"] = memory_store
+        pipeline = _over_lists(*settings)
+    ranking = pipeline(text, top_k=top_k, **context)
+    return memory_read(ranking.result, include_excluded=include_excluded)
+
+
+def _reading(recency_decay_days: float, recency_weight: float, relevance_threshold: float) -> Spec:
+    return Spec.model_validate(
         {
             "memrank": 1,
             "name": "read-memory",
@@ -75,11 +89,10 @@ def read_memory(
             ],
         }
     )
-    if isinstance(memory_store, (str, os.PathLike)):
-        context["memories"] = None
-        pipeline = build(spec, Path(), spec_sha256(spec), store=Path(memory_store))
-    else:
-        context["memories"] = memory_store
-        pipeline = build(spec, Path(), spec_sha256(spec))
-    ranking = pipeline(text, top_k=top_k, **context)
-    return memory_read(ranking.result, include_excluded=include_excluded)
+
+
+@lru_cache(maxsize=4)
+def _over_lists(recency_decay_days: float, recency_weight: float, relevance_threshold: float) -> Pipeline:
+    """Kept from call to call, and with it what it has read: a memory that comes again is not embedded again."""
+    spec = _reading(recency_decay_days, recency_weight, relevance_threshold)
+    return build(spec, Path(), spec_sha256(spec))

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import date
 
 from memrank.fileio import canonical_json
+from memrank.types import Notes
 
 DEEPEST = 64
 """Levels of nesting that are kept; what lies deeper is kept as its JSON text."""
@@ -22,6 +23,15 @@ def plain_text(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def decoded(data: bytes, place: str, notes: Notes) -> str:
+    """The text of bytes that should be UTF-8; what is not becomes U+FFFD, with a note that names the place."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        notes.add("repair", "read", "bytes_replaced", f"{place}: bytes that are not UTF-8 became U+FFFD")
+        return data.decode("utf-8", "replace")
 
 
 def plain_json(value: object) -> tuple[object, bool]:

@@ -5,7 +5,7 @@ import copy
 import json
 import pickle
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from reading import NOW, canonical, ids, pipeline, read, record, when
 
 import memrank
 from memrank.errors import DataError, SpecError, UsageError
+from memrank.indexing import Analysed, Analyzer
 from memrank.pipeline import Pipeline, Ranking
 
 SPEC = """\
@@ -458,3 +459,19 @@ def test_read_memory_takes_every_half_life_and_weight(days: float, weight: float
 def test_an_empty_list_is_an_empty_answer() -> None:
     answer: Any = memrank.read_memory("rate", [])
     assert answer["ranked_results"] == []
+
+
+def test_read_memory_reads_a_list_that_comes_again_no_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    analyse = Analyzer.analyse
+
+    def counted(self: Analyzer, texts: Sequence[str], **how: bool) -> list[Analysed]:
+        read.append(len(texts))
+        return analyse(self, texts, **how)
+
+    monkeypatch.setattr(Analyzer, "analyse", counted)
+    memories = [{"id": "only-here", "content": "The kiln is fired on the second Tuesday."}]
+    first = memrank.read_memory({"query": "kiln", "as_of": "2026-03-20"}, memories)
+    assert read == [1]
+    assert memrank.read_memory({"query": "kiln", "as_of": "2026-03-20"}, [dict(memories[0])]) == first
+    assert read == [1]

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from memrank.errors import DataError
 from memrank.fields import read_namespace
-from memrank.plain import plain_text
+from memrank.plain import decoded, plain_text
 from memrank.types import Note, Notes
 
 STDIN = "-"
@@ -51,7 +51,7 @@ def rows(stream: IO[bytes], name: str, skipped: Callable[[Note], None], done: Ca
     for number, data in enumerate(_lines(stream, name), start=1):
         place = f"{name}:{number}"
         notes = Notes()
-        text = _decoded(data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data, place, notes)
+        text = decoded(data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data, place, notes)
         if text.strip():
             try:
                 fields = _object(text)
@@ -91,14 +91,6 @@ def _lines(stream: IO[bytes], name: str) -> Iterator[bytes]:
         raise DataError(f"{name}: cannot be read: {fault.strerror or fault}", hint=_HINT) from None
 
 
-def _decoded(data: bytes, place: str, notes: Notes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        notes.add("repair", "read", "bytes_replaced", f"{place}: bytes that are not UTF-8 became U+FFFD")
-        return data.decode("utf-8", "replace")
-
-
 def _object(text: str) -> dict[str, Any]:
     """The JSON object of a line. Raises ValueError with a message that quotes nothing of it."""
     try:
@@ -134,17 +126,17 @@ def _namespace(given: object) -> str:
     return str(read_namespace(given).value)
 
 
-def _filters(given: object) -> dict[str, list[str]]:
+def _filters(given: object) -> dict[str, list[Any]]:
     if given is None:
         return {}
     if not isinstance(given, dict):
         raise DataError(f"filters is not an object but {_kind(given)}", hint='{"memory_type": "note"}')
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Any]] = {}
     for name, value in given.items():
         values = value if isinstance(value, list) else [value]
         if not all(map(_is_plain, values)):
             raise DataError(f"filters: {name[:80]!r} has neither a value nor a list of values")
-        found[name] = [str(one).lower() if isinstance(one, bool) else str(one) for one in values]
+        found[name] = values
     return found
 
 

@@ -53,7 +53,12 @@ class Postings:
 
 def idf(visible: int, holding: int) -> float:
     """Inverse document frequency, above 0 for every term."""
-    return float(np.log(1.0 + (visible - holding + 0.5) / (holding + 0.5)))
+    return float(_idf(visible, holding))
+
+
+def _idf(visible: int, holding: int | NDArray[np.int64]) -> NDArray[np.float64]:
+    ratio: NDArray[np.float64] = np.log(1.0 + (visible - holding + 0.5) / (holding + 0.5))
+    return ratio
 
 
 def idf_of(postings: Postings, terms: NDArray[np.int64], visible: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -64,7 +69,7 @@ def idf_of(postings: Postings, terms: NDArray[np.int64], visible: NDArray[np.boo
     else:
         seen = np.concatenate([[0], np.cumsum(visible[postings.docs])])
         holding = seen[postings.starts[terms + 1]] - seen[postings.starts[terms]]
-    return np.log(1.0 + (total - holding + 0.5) / (holding + 0.5))
+    return _idf(total, holding)
 
 
 def score(

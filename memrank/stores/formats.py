@@ -21,6 +21,7 @@ from memrank.fields import (
     read_turn,
     read_vector,
 )
+from memrank.plain import decoded
 from memrank.types import Notes
 
 LONGEST_CELL = 64 * 2**20
@@ -71,7 +72,7 @@ def iter_items(path: Path, consume: Callable[[bytes], object], notes: Notes) -> 
         yield from _document(path, data, consume, notes)
     else:
         consume(data)
-        yield from _rows(path, _decoded(data, str(path), notes), notes)
+        yield from _rows(path, decoded(data, str(path), notes), notes)
 
 
 def _refuse(path: Path) -> NoReturn:
@@ -152,7 +153,7 @@ def _lines(path: Path, stream: BinaryIO, consume: Callable[[bytes], object], not
             continue
         where = f"{path}:{number}"
         try:
-            yield Item(where, parser.parse(_decoded(line, where, notes), where, notes))
+            yield Item(where, parser.parse(decoded(line, where, notes), where, notes))
         except ValueError as error:
             yield Item(where, fault=str(error))
 
@@ -160,7 +161,7 @@ def _lines(path: Path, stream: BinaryIO, consume: Callable[[bytes], object], not
 def _document(path: Path, data: bytes, consume: Callable[[bytes], object], notes: Notes) -> Iterator[Item]:
     parsing = Notes()
     try:
-        value = _Json().parse(_decoded(data.removeprefix(_BOM), str(path), parsing), str(path), parsing)
+        value = _Json().parse(decoded(data.removeprefix(_BOM), str(path), parsing), str(path), parsing)
     except ValueError as error:
         first = data.removeprefix(_BOM).lstrip().partition(b"\n")[0]
         if _is_object(first):
@@ -172,14 +173,6 @@ def _document(path: Path, data: bytes, consume: Callable[[bytes], object], notes
     if not isinstance(value, (list, dict)):
         raise DataError(f"{path}: holds neither a list of records nor an object", hint=_READABLE)
     yield Item(str(path), value)
-
-
-def _decoded(data: bytes, where: str, notes: Notes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        notes.add("repair", "read", "bytes_replaced", f"{where}: bytes that are not UTF-8 became U+FFFD")
-        return data.decode("utf-8", "replace")
 
 
 # CSV

@@ -208,3 +208,12 @@ def test_unknown_names_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "argv", ["quality.py", str(folder), "--systems", "memrnak"])
     with pytest.raises(SystemExit, match="no system memrnak; there are: memrank"):
         quality.main()
+
+
+def test_as_stated_only_stops_inferring() -> None:
+    spec = ranking.default_spec()
+    stages = {stage.kind: stage for stage in ranking.as_stated(spec).stages}
+    before = {stage.kind: stage for stage in spec.stages}
+    assert before["ranker.v1"].supersession.infer
+    assert not stages["ranker.v1"].supersession.infer
+    assert stages["temporal.v1"] == before["temporal.v1"]

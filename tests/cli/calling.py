@@ -84,6 +84,18 @@ def start(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen([*COMMAND, *map(str, arguments)], **options)
 
 
+def read_terminal(near: int) -> bytes:
+    """Everything that a terminal was shown, from its near end, which is closed."""
+    shown = b""
+    try:
+        while chunk := os.read(near, 4096):
+            shown += chunk
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(near)
+    return shown
+
+
 def write_lines(path: Path, rows: Sequence[object]) -> Path:
     """JSON Lines; what is text is written as it is."""
     lines = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows]

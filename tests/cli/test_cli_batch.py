@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from calling import MEMORIES, call, spawn, start, write_lines
+from calling import MEMORIES, call, read_terminal, spawn, start, write_lines
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -351,13 +351,7 @@ def test_a_progress_bar_shows_on_a_terminal_and_never_among_the_answers(
     process = start("run", desk, "--queries", queries, *extra, stdout=subprocess.PIPE, stderr=far, env=environment)
     os.close(far)
     out, _ = process.communicate(timeout=30)
-    shown = b""
-    try:
-        while chunk := os.read(near, 4096):
-            shown += chunk
-    except OSError:  # how Linux says that the other end is closed
-        pass
-    os.close(near)
+    shown = read_terminal(near)
     assert process.returncode == 0
     assert [json.loads(text)["query_id"] for text in out.splitlines()] == [str(n) for n in range(20)]
     assert (b"ranking" in shown) == bar

@@ -33,6 +33,18 @@ TEXTS = st.text(max_size=20) | st.sampled_from(
 )  # fmt: skip
 NAMES = ("desk.yaml", "memories.jsonl", "queries.jsonl", "memories.db", "garbage", "nope", ".", "desk.yaml/x")
 VALUES = TEXTS.filter(lambda text: "\0" not in text) | st.sampled_from(NAMES)
+FLAGS = {
+    "--json",
+    "--rank-only",
+    "--include-excluded",
+    "--explain",
+    "--strict",
+    "--no-lm",
+    "-q",
+    "-v",
+    "--help",
+    "--colour",
+}
 OPTIONS = {
     "run": (
         *(
@@ -46,35 +58,12 @@ OPTIONS = {
             "--max-tokens",
             "--format",
         ),
-        *(
-            "--json",
-            "--rank-only",
-            "--include-excluded",
-            "--explain",
-            "--strict",
-            "--no-lm",
-            "-q",
-            "-v",
-            "--help",
-            "--colour",
-        ),
+        *sorted(FLAGS),
     ),
     "check": ("--json", "--help", "--strict"),
     "schema": ("--json", "--help"),
     "store import": ("--namespace", "--importance-scale", "--language", "--strict", "--json", "-q"),
     "store export": ("--namespace", "--strict", "-q"),
-}
-FLAGS = {
-    "--json",
-    "--rank-only",
-    "--include-excluded",
-    "--explain",
-    "--strict",
-    "--no-lm",
-    "-q",
-    "-v",
-    "--help",
-    "--colour",
 }
 
 

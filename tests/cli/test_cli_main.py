@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from calling import COMMAND, call, spawn
+from calling import COMMAND, call, read_terminal, spawn
 
 import memrank
 from memrank.cli.main import COMMANDS
@@ -155,13 +155,7 @@ def test_colour_is_for_terminals_that_want_it(environment: dict[str, str], colou
     near, far = pty.openpty()
     process = subprocess.Popen([*COMMAND, "run", str(desk)], stdout=far, stderr=far, env={**inherited, **environment})
     os.close(far)
-    shown = b""
-    try:
-        while chunk := os.read(near, 4096):
-            shown += chunk
-    except OSError:  # how Linux says that the other end is closed
-        pass
-    os.close(near)
+    shown = read_terminal(near)
     assert process.wait(timeout=30) == 0
     assert b"Dana" in shown
     assert (b"\x1b[" in shown) == colour
