@@ -51,6 +51,10 @@ FALLING = frozenset({"other_numbers", "log_rank", "log_pool", "weak_few"})
 CEILING = {"before_last": 0.25}
 FLOOR = {"weak_few": -2.5}
 """Further down, what a small pool shares with the query would overrule the order, which ranks it better."""
+CHOSEN = {"unnamed": -5.0}
+"""Not fitted (the fit would say -1.9): who keeps an index of named subjects wants silence about what a query does not
+name, at the price of the few memories that answer without being named. The others are fitted as if it were not there.
+"""
 PULL = 0.2
 RIDGE = 1e-3
 FOREIGN = 0.5
@@ -145,11 +149,12 @@ def fit_level(
     sets: list[list[Example]], unanswerable: list[list[Example]], order: dict[str, float]
 ) -> tuple[dict[str, float], float]:
     """Coefficients of LEVEL, and the intercept, from each set's own and foreign examples."""
+    fitted = [name for name in LEVEL if name not in CHOSEN]
     xs, ys, weights = [], [], []
     for some, share in (*((own, 1.0) for own in sets), *((other, FOREIGN) for other in unanswerable)):
         for e in some:
             features = level_features(e.columns, combine(order_features(e.columns), order))
-            xs.append(np.stack([*features.values(), np.ones(len(e.labels))], axis=1))
+            xs.append(np.stack([*(features[name] for name in fitted), np.ones(len(e.labels))], axis=1))
             ys.append(e.labels)
             by_rank = np.exp(-features["log_rank"])
             weights.append(share * by_rank / by_rank.sum() / len(some))
@@ -160,9 +165,10 @@ def fit_level(
         value = weight @ (np.logaddexp(0.0, s) - y * s) + RIDGE * (w[:-1] @ w[:-1])
         return float(value), x.T @ (weight * (1.0 / (1.0 + np.exp(-s)) - y)) + 2 * RIDGE * np.append(w[:-1], 0.0)
 
-    limits = [*(bounds(name) for name in LEVEL), (None, None)]
-    *level, intercept = minimize(loss, np.zeros(len(LEVEL) + 1), jac=True, method="L-BFGS-B", bounds=limits).x.tolist()
-    return dict(zip(LEVEL, level, strict=True)), intercept
+    limits = [*(bounds(name) for name in fitted), (None, None)]
+    start = np.zeros(len(limits))
+    *level, intercept = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits).x.tolist()
+    return dict(zip(fitted, level, strict=True)) | CHOSEN, intercept
 
 
 def fit(sets: list[list[Example]], unanswerable: list[list[Example]]) -> Model:

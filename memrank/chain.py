@@ -8,7 +8,7 @@ from memrank.spec import StageSpec
 
 JUDGED = frozenset(
     {C.BM25_Z, C.DENSE, C.DENSE_Z, C.BEFORE, C.AFTER, C.BEFORE_LAST}
-    | {C.OVERLAP, C.SOFT, C.PHRASES, C.ANSWERS_NUMBER, C.NAMED, C.NUMBERS, C.OTHER_NUMBERS, C.YEARS}
+    | {C.OVERLAP, C.SOFT, C.PHRASES, C.ANSWERS_NUMBER, C.NAMED, C.SUBJECTS, C.NUMBERS, C.OTHER_NUMBERS, C.YEARS}
 )
 """What relevance is judged from."""
 

@@ -12,6 +12,7 @@ from memrank.score import bm25
 from memrank.score.words import Bag, soft_overlap, years
 from memrank.slate import Column
 from memrank.tenant import Rows, Tenant, year_of
+from memrank.text.slips import near
 from memrank.types import Floats
 
 MAX_WORDS = 24
@@ -38,6 +39,8 @@ class Question:
     """Of the terms that some visible memory holds."""
     visible: int
     """How many memories may be seen."""
+    aliased: int
+    """How many of them declare other names of their subject."""
 
     def weights(self) -> dict[str, float]:
         """Each term's idf. One that nobody holds weighs as much as the rarest could among the visible memories."""
@@ -62,6 +65,7 @@ def word_columns(tenant: Tenant, rows: Rows, question: Question, analyzer: Analy
         Column.SOFT: soft,
         Column.PHRASES: _phrases(bag, question.terms, weights, ids),
         Column.NAMED: _named(tenant, rows, frozenset(weights)),
+        Column.SUBJECTS: np.full(len(rows), subjects(question)),
         Column.ANSWERS_NUMBER: _answers_number(tenant, bag, question.text),
         **_numbers(tenant, bag, list(weights), ids),
     }
@@ -106,13 +110,21 @@ def _soft(tenant: Tenant, bag: Bag, weights: Mapping[str, float], analyzer: Anal
 
 
 def _named(tenant: Tenant, rows: Rows, asked: frozenset[str]) -> Floats:
-    """1 for a candidate one of whose aliases stands whole in the query."""
+    """1 for a candidate one of whose aliases stands whole in the query, slips of the fingers allowed."""
     named = np.zeros(len(rows))
-    if tenant.aliases:
-        for k, row in enumerate(rows.tolist()):
-            if any(alias <= asked for alias in tenant.aliases.get(row, ())):
-                named[k] = 1.0
+    held = [(k, tenant.aliases[row]) for k, row in enumerate(rows.tolist()) if row in tenant.aliases]
+    said = {word for word in frozenset().union(*(alias for _, names in held for alias in names)) if near(word, asked)}
+    for k, names in held:
+        if any(alias <= said for alias in names):
+            named[k] = 1.0
     return named
+
+
+def subjects(question: Question) -> float:
+    """How far the store is an index of subjects, in [0, 1]: 1 where three quarters of the visible memories declare
+    other names of what they are about, 0 where half do.
+    """
+    return min(max(4.0 * question.aliased / max(question.visible, 1) - 2.0, 0.0), 1.0)
 
 
 def _numbers(tenant: Tenant, bag: Bag, terms: list[str], ids: Mapping[str, int]) -> dict[Column, Floats]:

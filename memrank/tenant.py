@@ -150,6 +150,8 @@ class Tenant:
     """(v,): the year that a term names, 0 for other terms."""
     aliases: Mapping[int, tuple[frozenset[str], ...]]
     """Row to the terms of each other name of its subject; only memories that have any."""
+    aliased: Rows
+    """Rows of those memories, rising."""
     words: "WordTable" = field(compare=False)
     linked: Bools
     """Whether it names a memory that supersedes it, known here or not."""
@@ -180,6 +182,7 @@ class Tenant:
         distinct = [
             np.array(list(dict.fromkeys(item.terms.tolist()))[:MAX_DISTINCT], dtype=np.int32) for item in indexed
         ]
+        aliases = _aliases(memories, language)
         vectors = None
         if indexed and all(item.vector is not None for item in indexed):
             vectors = np.stack([item.vector for item in indexed if item.vector is not None], dtype=np.float32)
@@ -204,7 +207,8 @@ class Tenant:
             distinct_start=np.concatenate([[0], np.cumsum([len(ids) for ids in distinct])]).astype(np.int64),
             numeric=np.array([term[0].isdigit() for term in vocabulary], dtype=np.bool_),
             year=np.array([year_of(term) for term in vocabulary], dtype=np.int64),
-            aliases=_aliases(memories, language),
+            aliases=aliases,
+            aliased=np.array(list(aliases), dtype=np.int64),
             words=WordTable(tuple(vocabulary)),
             linked=np.array([m.superseded_by not in (None, m.id) for m in memories], dtype=np.bool_),
             successor=np.array([_successor(m, row) for m in memories], dtype=np.int64),

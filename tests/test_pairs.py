@@ -6,15 +6,22 @@ from reading import pipeline, record
 
 from memrank.asking import ask
 from memrank.pipeline import Pipeline
+from memrank.score.relevance import shipped
 from memrank.slate import Column, Slate
+from memrank.stages.ranker import judged_columns
 
 NOW = "2026-03-20T09:00:00Z"
 
 
-def pool(contents: dict[str, str], query: str, **fields: object) -> tuple[dict[str, int], Slate]:
+def pool(
+    contents: dict[str, str], query: str, aliases_of: dict[str, list[str]] | None = None, **fields: object
+) -> tuple[dict[str, int], Slate]:
     """Id to its place in the slate, and the slate as the prefilter leaves it."""
     of: Pipeline = pipeline(embedder="none")
     memories = [record(name, text, **fields) for name, text in contents.items()]
+    for memory in memories:
+        if aliases_of and memory["id"] in aliases_of:
+            memory["aliases"] = aliases_of[memory["id"]]
     snapshot = of._snapshot(ask(query, as_of=NOW), memories)
     of.__dict__["store"] = _Held(snapshot)
     slate = of.candidates(query, as_of=NOW)
@@ -76,6 +83,36 @@ def test_an_alias_counts_when_it_stands_whole_in_the_query() -> None:
     assert slate[Column.NAMED][at["a"]] == 1.0
     _, other = pool({"a": "container platform"}, "our cluster", aliases=["k8s", "kube cluster"])
     assert other[Column.NAMED].tolist() == [0.0]
+
+
+def test_an_alias_counts_in_spite_of_a_slip_of_the_fingers() -> None:
+    _, slipped = pool({"a": "strict mode"}, "typsecript config", aliases=["TypeScript"])
+    assert slipped[Column.NAMED].tolist() == [1.0]
+    _, another = pool({"a": "a raw driver"}, "mango pooling", aliases=["mongo"])
+    assert another[Column.NAMED].tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("with_aliases", "without", "share"), [(3, 1, 1.0), (5, 3, 0.5), (1, 1, 0.0), (1, 9, 0.0), (0, 4, 0.0)]
+)
+def test_a_store_is_an_index_of_subjects_when_most_of_it_names_them(
+    with_aliases: int, without: int, share: float
+) -> None:
+    contents = {f"n{i}": "a note" for i in range(with_aliases)} | {f"p{i}": "a note" for i in range(without)}
+    aliases = {name: ["kube"] for name in contents if name.startswith("n")}
+    _, slate = pool(contents, "anything", aliases_of=aliases)
+    assert slate[Column.SUBJECTS].tolist() == [share] * len(contents)
+
+
+def test_in_an_index_of_subjects_what_the_query_does_not_name_is_hardly_relevant() -> None:
+    named = {"a": ["k8s"], "b": ["jest"], "c": ["fastify"]}
+    contents = {"a": "runs on a cluster", "b": "tests of all packages", "c": "serves requests over http"}
+    at, slate = pool(contents, "k8s", aliases_of=named)
+    likely = shipped().probability(judged_columns(slate))
+    assert likely[at["a"]] > 0.3
+    assert max(likely[at["b"]], likely[at["c"]]) < 0.005
+    _, unnamed = pool(contents, "weather tomorrow", aliases_of=named)
+    assert shipped().probability(judged_columns(unnamed)).max() < 0.005
 
 
 def test_columns_of_an_empty_pool_are_empty() -> None:

@@ -3,8 +3,9 @@
 `order` = sum of coefficient * feature ranks the candidates of one query. The probability that a candidate helps is
 1 / (1 + exp(-(intercept + a * order + b * ln(rank) + ...))): it depends on how well the candidate matches, on how many
 match better, and on how much of the query the best one holds, which is what lets the model say that nothing here is
-relevant. It keeps that ranking, except that in a small pool candidates that share nothing with the query fall. The
-coefficients are fitted by `benchmarks/fit_relevance.py` and shipped in `memrank/data/relevance.json`.
+relevant. It keeps that ranking, with two exceptions: in a small pool, candidates that share nothing with the query
+fall, and so do those that the query does not name in a store that is an index of named subjects. The coefficients are
+fitted by `benchmarks/fit_relevance.py` and shipped in `memrank/data/relevance.json`.
 """
 
 import json
@@ -41,7 +42,7 @@ ORDER = (
 SHRINK = 20
 ENOUGH_SOFT, ENOUGH_DENSE = 0.15, 0.2
 """Share of the query's words, and cosine, from which a candidate has something in common with the query."""
-LEVEL = ("order", "log_rank", "top_soft", "top_overlap", "top_dense", "top_named", "log_pool", "weak_few")
+LEVEL = ("order", "log_rank", "top_soft", "top_overlap", "top_dense", "top_named", "log_pool", "weak_few", "unnamed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +82,8 @@ def order_features(columns: Mapping[str, Floats]) -> dict[str, Floats]:
 def level_features(columns: Mapping[str, Floats], order: Floats) -> dict[str, Floats]:
     """The features of LEVEL, each of shape (n,). Candidates with equal `order` share the best rank among them;
     `top_*` is the value of the best ranked candidate. `weak_few`, in [0, 1], is how little a candidate of a small
-    pool shares with the query: in a large one the rank says so.
+    pool shares with the query: in a large one the rank says so. `unnamed`, in [0, 1], is how little the query speaks
+    of the candidate's subject, in a store that declares the names of its subjects.
     """
     rising = np.sort(order)
     rank = 1 + len(order) - np.searchsorted(rising, order, side="right")
@@ -93,6 +95,7 @@ def level_features(columns: Mapping[str, Floats], order: Floats) -> dict[str, Fl
         **{f"top_{name}": whole * columns[name][best].max() for name in ("soft", "overlap", "dense", "named")},
         "log_pool": whole * np.log(len(order)),
         "weak_few": (1.0 - evidence(columns)) * SHRINK / (len(order) + SHRINK),
+        "unnamed": (1.0 - meant(columns)) * columns["subjects"],
     }
 
 
@@ -101,6 +104,15 @@ def evidence(columns: Mapping[str, Floats]) -> Floats:
     signs = [columns["soft"] / ENOUGH_SOFT, columns["dense"] / ENOUGH_DENSE]
     signs += [columns[name] for name in ("before", "after", "before_last", "named")]
     return np.minimum(reduce(np.maximum, signs, np.zeros(1)), 1.0)
+
+
+def meant(columns: Mapping[str, Floats]) -> Floats:
+    """How far the query speaks of a candidate's subject, in [0, 1]: by one of its names, or by what it holds, counted
+    from half of the query's words and from a cosine of one half.
+    """
+    held = np.maximum(2.0 * columns["overlap"] - 1.0, 4.0 * columns["dense"] - 2.0)
+    said: Floats = np.maximum(columns["named"], np.clip(held, 0.0, 1.0))
+    return said
 
 
 def combine(features: Mapping[str, Floats], coefficients: Mapping[str, float]) -> Floats:

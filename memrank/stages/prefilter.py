@@ -68,7 +68,13 @@ class Prefilter(Stage):
         rows = self._pool(tenant, visible, match.fused, query, slate.rows[slate.protected])
         if len(visible) and not visible.any():
             notes.add("info", "prefilter", "nothing_visible", "no memory was known at as_of under these filters")
-        question = Question(text=query.text, terms=terms, idf=weights, visible=int(visible.sum()))
+        question = Question(
+            text=query.text,
+            terms=terms,
+            idf=weights,
+            visible=int(visible.sum()),
+            aliased=int(visible[tenant.aliased].sum()),
+        )
         numbered = tenant.numbered[rows]
         before, after = tenant.previous[rows], tenant.following[rows]
         before_last = np.where(before >= 0, tenant.previous[before], -1)

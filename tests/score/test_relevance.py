@@ -22,7 +22,7 @@ from memrank.score.relevance import (
     sigmoid,
 )
 
-COLUMNS = sorted({*ORDER, "soft", "dense", "named"} - {"bm25_few"})
+COLUMNS = sorted({*ORDER, "soft", "dense", "named", "subjects"} - {"bm25_few"})
 Floats = NDArray[np.float64]
 
 
@@ -53,6 +53,13 @@ def test_equal_candidates_are_equally_relevant_and_none_gives_none() -> None:
 def test_evidence_is_the_strongest_sign_and_clipped() -> None:
     found = evidence(columns(4, soft=[0.0, 0.075, 0.9, 0.0], dense=[-0.3, 0.05, 0.1, 0.0], named=[0.0, 0.0, 0.0, 1.0]))
     assert found == pytest.approx([0.0, 0.5, 1.0, 1.0])
+
+
+def test_unnamed_counts_in_an_index_of_subjects_and_nowhere_else() -> None:
+    held = {"named": [1.0, 0.0, 0.0, 0.0], "overlap": [0.0, 0.75, 0.5, 0.1], "dense": [0.0, 0.1, 0.6, 0.5]}
+    index = columns(4, subjects=[1.0] * 4, **held)
+    assert level_features(index, np.zeros(4))["unnamed"] == pytest.approx([0.0, 0.5, 0.6, 1.0])
+    assert level_features(columns(4, **held), np.zeros(4))["unnamed"].tolist() == [0.0] * 4
 
 
 def test_weak_few_fades_as_the_pool_grows() -> None:

@@ -1,0 +1,28 @@
+"""Words that differ by a slip of the fingers: a letter left out, one too many, or two neighbours swapped."""
+
+from collections.abc import Collection
+from functools import lru_cache
+
+MIN_LETTERS = 5
+"""Of the longer word: shorter ones are too often other words ("mango", "mongo")."""
+
+
+def near(word: str, asked: Collection[str]) -> bool:
+    """Whether a word is one of those asked for, or a slip away from one.
+
+    Another letter in the place of one is no slip: that is as often another word or name ("Martin", "Marvin").
+    """
+    if word in asked:
+        return True
+    others = slips(word)
+    return any(other in others or word in slips(other) for other in asked)
+
+
+@lru_cache(maxsize=100_000)
+def slips(word: str) -> frozenset[str]:
+    """What a word becomes when one letter is left out or two neighbours are swapped; nothing for a short word."""
+    if len(word) < MIN_LETTERS or not word.isalpha():
+        return frozenset()
+    without = {word[:i] + word[i + 1 :] for i in range(len(word))}
+    swapped = {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1)}
+    return frozenset((without | swapped) - {word})
