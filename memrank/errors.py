@@ -1,7 +1,7 @@
 """The whole error tree: every error that memrank raises on purpose, with its code, exit status and way out.
 
 Errors of other libraries are translated into these at one seam each (YAML in `yamltext`, pydantic in `specfaults`,
-SQLite in `stores.sqlite_file`).
+SQLite in `stores.sqlite_door`).
 Anything else that escapes is a defect of memrank, and is meant to show its traceback.
 """
 

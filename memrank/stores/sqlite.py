@@ -68,8 +68,8 @@ class SqliteStore:
         self._path = path
         self._analyzer = analyzer
         # Two connections: a snapshot never waits for a write of the same process.
-        self._reader = sqlite_file.Door(path)
-        self._writer = sqlite_file.Door(path)
+        self._reader = sqlite_file.door(path)
+        self._writer = sqlite_file.door(path)
         # What the reader last saw; touched only within its transactions, which one thread has at a time.
         self._opened = 0
         self._version = ""
@@ -131,7 +131,7 @@ class SqliteStore:
 
         Needs no analyzer: a store of other settings can be exported too.
         """
-        door = sqlite_file.Door(self._path)
+        door = sqlite_file.door(self._path)
         try:
             with door.transaction() as connection:
                 for seq, record in connection.execute("SELECT seq, record FROM memories ORDER BY seq"):

@@ -20,7 +20,7 @@ from memrank.indexing import Analysed, Analyzer
 from memrank.records import read_record
 from memrank.registry import store_kind
 from memrank.score.bm25 import score
-from memrank.stores import sqlite, sqlite_file, sqlite_tenant
+from memrank.stores import sqlite, sqlite_door, sqlite_file, sqlite_tenant
 from memrank.stores.sqlite import SqliteStore
 from memrank.tenant import Tenant
 from memrank.text.dates import parse_moment
@@ -282,7 +282,7 @@ def test_a_reader_that_is_far_behind_reads_everything_again(
     for i in range(10):
         store.append([memory("a", f"text {i}")])
     assert contents(store) == {"a": "text 9"}
-    with sqlite_file.Door(path).transaction() as connection:
+    with sqlite_file.door(path).transaction() as connection:
         kept = connection.execute("SELECT count(*) FROM meta WHERE key LIKE 'version %'").fetchone()
     assert kept == (3,)
 
@@ -481,7 +481,7 @@ def test_migrations_run_in_one_transaction(store: SqliteStore, path: Path, monke
         store.count()
     monkeypatch.setattr(sqlite_file, "MIGRATIONS", sqlite_file.MIGRATIONS[:2])
     assert contents(store) == {"a": "some text"}
-    with sqlite_file.Door(path).transaction() as connection:
+    with sqlite_file.door(path).transaction() as connection:
         assert connection.execute("SELECT extra FROM memories").fetchall() == [("new",)]
         assert connection.execute("PRAGMA user_version").fetchone() == (2,)
 
@@ -539,8 +539,8 @@ def test_rows_that_are_not_what_was_written(store: SqliteStore, path: Path, stat
 
 
 def test_a_store_that_is_held_too_long(store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 0.05)
-    with sqlite_file.Door(path).transaction(write=True):
+    monkeypatch.setattr(sqlite_door, "BUSY_SECONDS", 0.05)
+    with sqlite_file.door(path).transaction(write=True):
         assert contents(store) == {}
         with pytest.raises(StoreError, match="another process"):
             store.append([memory("a")])
