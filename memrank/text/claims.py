@@ -1,7 +1,7 @@
 """What a text claims, as far as words show it: its numbers, names, dates, and the cues of change, denial and history."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -29,8 +29,21 @@ NUMBER_WORDS: Mapping[str, int] = {
     "fortnight": 14,
 }
 
-_MONTHS = "january february march april may june july august september october november december".split()
-_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
+_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 PERIODS: Mapping[str, str] = {
     **{name: name for name in (*_MONTHS, *_DAYS)},
     **{name[:3]: name for name in (*_MONTHS, *_DAYS) if name != "may"},
@@ -60,21 +73,25 @@ CUES: Mapping[str, Pattern] = {
         r"\b(?:no longer|not any ?more|any ?more|stopp?(?:ed|s)|discontinued|cancell?ed|called off|dropped|closed|ended"
         r"|lapsed?|expired|retired|resigned|quit|gave up|given up|gave .{1,20} back|handed back|switched off|turned off"
         r"|turned down|rejected|withdrawn|withdrew|removed|revoked|suspended|sold|left|fell away|came off|off the"
-        r"|read-only|refus\w+|banned|out of the|for good|over(?:ruled|turned)|no more|never again|broke|behind (?:him|her"
+        r"|read-only|refus\w+|banned|out of the|for good|over(?:ruled|turned)|no more|never again|broke"
+        r"|behind (?:him|her"
         r"|them|us))\b"
     ),
     "confirmation": Pattern(
-        r"\b(?:still|as (?:ever|before|always|it was|they were|usual|planned|agreed)|same as|remains?|unchanged|no change"
+        r"\b(?:still|as (?:ever|before|always|it was|they were|usual|planned|agreed)|same as|remains?|unchanged"
+        r"|no change"
         r"|stays?|stay at|confirmed?|continues?|not one of them|not up for debate|what has not|survives?|is where we"
         r" were|keeps?|holds?|suits? .{1,20} and)\b"
     ),
     "history": Pattern(
         r"\b(?:used to|formerly|previously|back in|at the time|in those days|until (?:19|20)\d\d|in (?:19|20)\d\d"
-        r"|from (?:19|20)\d\d|years? ago|as a (?:child|student|boy|girl)|at university|old (?:photos?|wristband|commits?)"
+        r"|from (?:19|20)\d\d|years? ago|as a (?:child|student|boy|girl)|at university|old (?:photos?|wristband"
+        r"|commits?)"
         r"|was once|had been|up to and including|anniversary|digging through)\b"
     ),
     "open": Pattern(
-        r"\b(?:plann?(?:ed|s|ing)|pending|waiting|open|applied|requested|request|proposed|proposal|considering|undecided"
+        r"\b(?:plann?(?:ed|s|ing)|pending|waiting|open|applied|requested|request|proposed|proposal|considering"
+        r"|undecided"
         r"|not (?:yet )?decided|not yet|so far|unsigned|draft|evaluating|debating|looking for|raising|intends?|awaiting"
         r"|with the (?:panel|council|board)|engaged|provisional|scheduled|will)\b"
     ),
@@ -82,7 +99,9 @@ CUES: Mapping[str, Pattern] = {
         r"\b(?:not|no|never|none|nobody|nothing|without|cannot|neither|nor|\w+n['’]t|hardly|denies|denied|free of|stop"
         r"|avoid)\b"
     ),
-    "narrative": Pattern(r"\b(?:because|after|since|asked|explained|rang|told|said|says|minutes|committee|letter|met)\b"),
+    "narrative": Pattern(
+        r"\b(?:because|after|since|asked|explained|rang|told|said|says|minutes|committee|letter|met)\b"
+    ),
 }
 """Words that show how a text stands to what was said before. Matched in lower case."""
 
@@ -132,7 +151,10 @@ def _read(text: str, language: Language) -> Claim:
     stem = tokenizer_of(language).terms
     words: list[str] = []
     starts: list[float] = []
-    names, heads, numbers, periods = set(), set(), set(), set()
+    names: set[str] = set()
+    heads: set[str] = set()
+    numbers: set[str] = set()
+    periods: set[str] = set()
     near: list[tuple[str, str]] = []
     tokens = list(_TOKEN.finditer(text))
     length = max(len(text), 1)
@@ -184,7 +206,7 @@ def _number(raw: str, lower: str, following: str) -> str | None:
     return None
 
 
-def _beside(tokens: list["re.Match[str]"], i: int, stem: object) -> list[str]:
+def _beside(tokens: list[re.Match[str]], i: int, stem: Callable[[str], list[str]]) -> list[str]:
     """Stems of the nearest meaningful word on both sides of a number."""
     found = []
     for step in (-1, 1):
@@ -195,7 +217,7 @@ def _beside(tokens: list["re.Match[str]"], i: int, stem: object) -> list[str]:
             if word in "%€$£":
                 found.append(word)
                 break
-            terms = stem(word) if word not in STOP_WORDS else []  # type: ignore[operator]
+            terms = stem(word) if word not in STOP_WORDS else []
             if terms:
                 found.append(terms[0])
                 break

@@ -1,0 +1,123 @@
+"""Fit the model that finds contradicting memories and write memrank/data/contradiction.json.
+
+    python benchmarks/fit_contradiction.py PAIRS.jsonl [--unrelated FOLDER ...] [--out FILE]
+
+PAIRS holds golden pairs (evalsets/contradictions/fit.jsonl). Nearly all pairs of a real store do not conflict at all, so
+pairs of memories that belong to different golden pairs, and pairs of other golden sets (FOLDERs), are added as negatives:
+drawn at random, and among those that a scan would look at. Known stale and current memories of a set are left out.
+Boosted trees (`boosting.py`); every draw is seeded, so that a rerun gives the same file. `choose.jsonl` and `report.jsonl`
+are never read here.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import boosting
+import numpy as np
+from numpy.typing import NDArray
+from pairsets import Pairs, read_pairs, tenant_of
+
+from memrank.blocking import proposals
+from memrank.claimpairs import FEATURES, RULES, Comparer, in_order
+from memrank.records import read_record
+from memrank.score.trees import dump
+from memrank.stores.readers import read_memories
+from memrank.tenant import Tenant
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+DRAWN = 500
+"""Random pairs of a tenant, and pairs that a scan would look at, at most."""
+NEGATIVE = 1.0
+"""Weight of all unrelated pairs together, beside that of the golden ones."""
+DIFFICULT = 0.75
+"""Share of that for the pairs that a scan would look at."""
+
+
+def unrelated(tenant: Tenant, apart: set[tuple[str, str]], draw: np.random.Generator) -> tuple[Floats, Floats]:
+    """Features of random pairs, and of pairs that a scan would look at; pairs of ids in `apart` are left out."""
+    n = len(tenant.memories)
+    comparer = Comparer(tenant)
+    one, two = draw.integers(0, n, DRAWN), draw.integers(0, n, DRAWN)
+    near = proposals(tenant)
+    out = []
+    for a, b in ((one, two), near):
+        ids = [(tenant.memories[i].id, tenant.memories[j].id) for i, j in zip(a, b, strict=True)]
+        kept = np.array([x != y and (x, y) not in apart and (y, x) not in apart for x, y in ids], dtype=np.bool_)
+        a, b = a[kept], b[kept]
+        if len(a) > DRAWN:
+            chosen = np.sort(draw.choice(len(a), DRAWN, replace=False))
+            a, b = a[chosen], b[chosen]
+        found = comparer.features(*in_order(tenant, a, b))
+        table = np.stack([found[name] for name in FEATURES], axis=1)
+        out.append(table[np.all([found[name] == 0 for name in RULES], axis=0)])
+    return out[0], out[1]
+
+
+def golden_tenants(pairs: Pairs) -> Iterator[tuple[Tenant, set[tuple[str, str]]]]:
+    """The memories of each domain, and its golden pairs."""
+    for domain in sorted({row["domain"] for row in pairs.rows}):
+        own = [row for row in pairs.rows if row["domain"] == domain]
+        apart = {(str(row["older"]["id"]), str(row["newer"]["id"])) for row in own}
+        yield tenant_of([read_record(row[side], position=0)[0] for row in own for side in ("older", "newer")]), apart
+
+
+def set_tenants(folder: Path) -> Iterator[tuple[Tenant, set[tuple[str, str]]]]:
+    """The tenants of a golden set, and the pairs that are known to be stale and current."""
+    apart: set[tuple[str, str]] = set()
+    for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        meta = row.get("metadata") or {}
+        stale = set(meta.get("stale") or [])
+        apart |= {(old, new) for old in stale for new in set(meta.get("current") or row["relevant"]) - stale}
+    memories = read_memories(folder / "memories.jsonl").memories
+    for name in dict.fromkeys(memory.namespace for memory in memories):
+        own = [memory for memory in memories if memory.namespace == name]
+        if len(own) > 5:
+            yield tenant_of(own), apart
+
+
+def training(pairs: Pairs, folders: Sequence[Path]) -> tuple[Floats, Floats, Floats]:
+    """Features, labels and weights of the golden pairs and of all unrelated ones."""
+    draw = np.random.default_rng(0)
+    sources = [*golden_tenants(pairs), *(found for folder in folders for found in set_tenants(folder))]
+    tables = [unrelated(tenant, apart, draw) for tenant, apart in sources]
+    blocks = [pairs.matrix()]
+    weights = [np.full(len(pairs.labels), 1.0 / len(pairs.labels))]
+    for k, share in enumerate((1.0 - DIFFICULT, DIFFICULT)):
+        total = sum(len(table[k]) for table in tables)
+        blocks += [table[k] for table in tables]
+        weights += [np.full(len(table[k]), NEGATIVE * share / total) for table in tables]
+    x = np.concatenate(blocks)
+    y = np.concatenate([pairs.labels, np.zeros(len(x) - len(pairs.labels))])
+    return x, y, np.concatenate(weights)
+
+
+def main() -> None:
+    """Fit on the files named and write the model."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pairs", type=Path)
+    parser.add_argument("--unrelated", nargs="*", type=Path, default=[])
+    parser.add_argument(
+        "--out", type=Path, default=Path(__file__).resolve().parent.parent / "memrank" / "data" / "contradiction.json"
+    )
+    arguments = parser.parse_args()
+    folders = sorted(arguments.unrelated, key=lambda folder: folder.name)
+    pairs = read_pairs([arguments.pairs])
+    x, y, weight = training(pairs, folders)
+    model = boosting.fit(x, y, weight, FEATURES)
+    body = {
+        "model": dump(model),
+        "fitted_on": {arguments.pairs.name: len(pairs.labels), **{folder.name: "unrelated" for folder in folders}},
+        "fitted_by": "benchmarks/fit_contradiction.py",
+    }
+    arguments.out.write_text(json.dumps(body, ensure_ascii=False) + "\n", encoding="utf-8")
+    sys.stderr.write(f"{arguments.out}: {len(pairs.labels)} golden pairs, {len(y) - len(pairs.labels)} unrelated\n")
+
+
+if __name__ == "__main__":
+    main()

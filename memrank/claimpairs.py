@@ -1,0 +1,174 @@
+"""What speaks for and against one memory contradicting another, as numbers: words, values, dates, names, cues.
+
+The pair is ordered: the older memory first. Features are named; `memrank/data/contradiction.json` weighs them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import product
+
+import numpy as np
+
+from memrank.score import bm25
+from memrank.tenant import Rows, Tenant
+from memrank.text.claims import CUES, Claim, opposites, read_claim
+from memrank.types import Floats, Memory
+
+ALIGNED = 60
+"""Words of a text that are aligned with the other's."""
+
+FEATURES = (
+    *("old_in_new", "new_in_old", "held", "meaning", "cosine", "ratio", "left_old", "left_new", "covered"),
+    *("numbers_both", "numbers_shared", "numbers_differ", "number_new", "slot_differs", "slot_same"),
+    *("period_differs", "period_shared", "opposite"),
+    *("renamed", "heads_differ", "name_new", "name_shared", "head_swapped"),
+    *("denial_differs", "denial_new", "one_change", "tail"),
+    *(f"new_{cue}" for cue in CUES if cue != "denial"),
+    *("old_open", "ended_same", "confirmed_same", "corrected_same", "open_closed"),
+)
+RULES = ("disjoint", "same")
+"""What rules a contradiction out, whatever the features say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two memories, the older first, with what was read of them."""
+
+    older: Memory
+    newer: Memory
+    old: Claim
+    new: Claim
+
+
+class Comparer:
+    """Compares memories of one tenant; words weigh what they are worth among all of its memories."""
+
+    def __init__(self, tenant: Tenant) -> None:
+        self._tenant = tenant
+        everything = np.ones(len(tenant.memories), dtype=np.bool_)
+        terms = np.arange(len(tenant.postings.starts) - 1)
+        idf = bm25.idf_of(tenant.postings, terms, everything)
+        self._unseen = bm25.idf(len(tenant.memories), 1)
+        self._idf = {term: float(idf[i]) for term, i in tenant.vocabulary.items() if i < len(idf)}
+
+    def pair(self, older: int, newer: int) -> Pair:
+        """The memories of two rows."""
+        memories, language = self._tenant.memories, self._tenant.language
+        return Pair(
+            older=memories[older],
+            newer=memories[newer],
+            old=read_claim(memories[older].content, language),
+            new=read_claim(memories[newer].content, language),
+        )
+
+    def features(self, older: Rows, newer: Rows) -> dict[str, Floats]:
+        """FEATURES and RULES of the pairs of rows, each of shape (pairs,)."""
+        vectors = self._tenant.vectors
+        rows = []
+        for a, b in zip(older.tolist(), newer.tolist(), strict=True):
+            cosine = 0.0 if vectors is None else float(np.einsum("i,i->", vectors[a], vectors[b]))
+            rows.append(self._of(self.pair(a, b), cosine))
+        table = np.array(rows, dtype=np.float64).reshape(len(rows), len(FEATURES) + len(RULES))
+        return {name: table[:, k] for k, name in enumerate((*FEATURES, *RULES))}
+
+    def _of(self, pair: Pair, cosine: float) -> list[float]:
+        old, new = pair.old, pair.new
+        words_old, words_new = set(old.words), set(new.words)
+        shared = words_old & words_new
+        both = self._weight(shared)
+        old_in_new = both / (self._weight(words_old) + 1e-9)
+        new_in_old = both / (self._weight(words_new) + 1e-9)
+        held = max(old_in_new, new_in_old)
+        left_old, left_new = words_old - words_new, words_new - words_old
+        numbers = _numbers(old, new)
+        names = _names(old, new, left_old, left_new)
+        changes = _changes(old, new)
+        denied = ("denial" in old.cues, "denial" in new.cues)
+        cue = {name: float(name in new.cues) for name in CUES}
+        opened = float("open" in old.cues)
+        return [
+            *(old_in_new, new_in_old, held, held * cosine, cosine, changes[0]),
+            *(np.log1p(len(left_old)), np.log1p(len(left_new)), float(not left_old)),
+            *numbers,
+            float(bool(old.periods - new.periods and new.periods - old.periods)),
+            float(bool(old.periods & new.periods)),
+            float(any(frozenset(two) in opposites() for two in product(left_old, left_new))),
+            *names,
+            *(float(denied[0] != denied[1]), float(denied[1] and not denied[0])),
+            *changes[1:],
+            *(value for name, value in cue.items() if name != "denial"),
+            *(opened, cue["ended"] * old_in_new, cue["confirmation"] * old_in_new, cue["correction"] * old_in_new),
+            opened * cue["ended"],
+            float(disjoint(pair.older, pair.newer)),
+            float(words_old == words_new and old.cues == new.cues),
+        ]
+
+    def _weight(self, words: set[str]) -> float:
+        # Sorted: a sum of floats depends on its order, and that of a set on the process.
+        return sum(self._idf.get(word, self._unseen) for word in sorted(words))
+
+
+def _numbers(old: Claim, new: Claim) -> list[float]:
+    """numbers_both, numbers_shared, numbers_differ, number_new, slot_differs, slot_same."""
+    places = {place for place, _ in old.slots} & {place for place, _ in new.slots}
+    values = {
+        place: ({v for p, v in old.slots if p == place}, {v for p, v in new.slots if p == place}) for place in places
+    }
+    return [
+        float(bool(old.numbers and new.numbers)),
+        float(bool(old.numbers & new.numbers)),
+        float(bool(old.numbers - new.numbers and new.numbers - old.numbers)),
+        float(bool(new.numbers and not old.numbers)),
+        float(any(one.isdisjoint(two) for one, two in values.values())),
+        float(any(not one.isdisjoint(two) for one, two in values.values())),
+    ]
+
+
+def _names(old: Claim, new: Claim, left_old: set[str], left_new: set[str]) -> list[float]:
+    """renamed, heads_differ, name_new, name_shared, head_swapped."""
+    heads = (old.heads & left_old, new.heads & left_new)
+    first = old.words[:1], new.words[:1]
+    return [
+        float(bool(old.names & left_old and new.names & left_new)),
+        float(bool(heads[0] and heads[1])),
+        float(bool(new.names & left_new)),
+        float(bool((old.names | old.heads) & (new.names | new.heads))),
+        float(
+            bool(first[0] and first[1]) and first[0][0] in old.heads & left_old and first[1][0] in new.heads & left_new
+        ),
+    ]
+
+
+def _changes(old: Claim, new: Claim) -> list[float]:
+    """ratio, one_change, tail: how alike the two read, whether one stretch is all that differs, and where it starts."""
+    matcher = SequenceMatcher(None, old.words[:ALIGNED], new.words[:ALIGNED], autojunk=False)
+    changes = [op for op in matcher.get_opcodes() if op[0] != "equal"]
+    replaced = [op for op in changes if op[0] == "replace"]
+    tail = old.starts[replaced[-1][1]] if replaced else 0.0
+    return [matcher.ratio(), float(len(changes) == len(replaced) == 1), tail]
+
+
+def in_order(tenant: Tenant, one: Rows, two: Rows) -> tuple[Rows, Rows]:
+    """The same pairs, the older memory first: by event date, else by when it was recorded; undated ones by their place."""
+    when = np.where(np.isnan(tenant.times.event), tenant.times.created, tenant.times.event)
+    place = np.arange(len(when))
+    dated = ~(np.isnan(when[one]) | np.isnan(when[two]))
+    later = np.where(dated & (when[one] != when[two]), when[one] > when[two], place[one] > place[two])
+    return np.where(later, two, one), np.where(later, one, two)
+
+
+def disjoint(one: Memory, two: Memory) -> bool:
+    """Whether the two state when they were true, and those times do not overlap."""
+
+    def before(first: Memory, second: Memory) -> bool:
+        if first.invalid_at is None or second.valid_at is None:
+            return False
+        return first.invalid_at.start <= second.valid_at.start
+
+    return before(one, two) or before(two, one)
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as a sentence shows them."""
+    return ", ".join(f"“{word}”" for word in words)

@@ -1,0 +1,126 @@
+"""Which memories of a store contradict each other: pairs of one tenant, each with a probability, evidence and a sentence.
+
+Links that the data state (`superseded_by`) are reported as they are; all else is judged from the texts. A contradiction
+is reported as the newer memory against the older one; nothing is changed here.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from memrank.blocking import proposals
+from memrank.claimpairs import Comparer, Pair, in_order
+from memrank.score.contradiction import probability, shipped
+from memrank.tenant import Rows, Tenant
+from memrank.text.inert import clip
+from memrank.types import Memory
+
+THRESHOLD = 0.55
+"""Probability from which a pair is reported: of 500 random pairs of a store, at most one in a hundred comes so far
+(`benchmarks/contradictions.py`)."""
+BATCH = 2_000
+"""Pairs that are compared between two reports of progress."""
+SHOWN = 60
+"""Characters of a value in a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contradiction:
+    """The newer memory states another value for what the older one states."""
+
+    older: Memory
+    newer: Memory
+    probability: float
+    """In [0, 1]; 1 for what the data state."""
+    evidence: tuple[str, ...]
+    """Short names of what speaks for it: `stated`, `correction`, `number`, `denial`, `ended`, `change`, `name`, `opposite`,
+    `words`."""
+    sentence: str
+
+
+def contradictions(
+    tenant: Tenant, *, threshold: float = THRESHOLD, progress: Callable[[int, int], None] | None = None
+) -> list[Contradiction]:
+    """Every contradiction found among a tenant's memories, likeliest first; ties by the ids of newer and older.
+
+    Memories of two types, where both have one, are not compared. Superseded memories are reported with what supersedes
+    them and are compared with nothing else. `progress` is told pairs compared and pairs in all. Takes n^1.5 of time.
+    """
+    found = list(_stated(tenant))
+    older, newer = in_order(tenant, *proposals(tenant, among=~tenant.linked))
+    alike = _comparable(tenant, older, newer)
+    older, newer = older[alike], newer[alike]
+    comparer = Comparer(tenant)
+    for start in range(0, len(older), BATCH):
+        if progress is not None:
+            progress(start, len(older))
+        found += _judged(comparer, older[start : start + BATCH], newer[start : start + BATCH], threshold)
+    if progress is not None:
+        progress(len(older), len(older))
+    return sorted(found, key=lambda one: (-one.probability, one.newer.id, one.older.id))
+
+
+def _comparable(tenant: Tenant, older: Rows, newer: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    typed = np.array([name is not None for name in tenant.types], dtype=np.bool_)
+    one, two = tenant.type_code[older], tenant.type_code[newer]
+    alike: np.ndarray[tuple[int], np.dtype[np.bool_]] = (one == two) | ~(typed[one] & typed[two])
+    return alike
+
+
+def _stated(tenant: Tenant) -> Iterator[Contradiction]:
+    for row in np.flatnonzero(tenant.successor >= 0).tolist():
+        older, newer = tenant.memories[row], tenant.memories[int(tenant.successor[row])]
+        yield Contradiction(
+            older=older,
+            newer=newer,
+            probability=1.0,
+            evidence=("stated",),
+            sentence=f"{_named(newer)} replaces {_named(older)}: the data say so",
+        )
+
+
+def _judged(comparer: Comparer, older: Rows, newer: Rows, threshold: float) -> Iterator[Contradiction]:
+    likely = probability(shipped(), comparer.features(older, newer))
+    for k in np.flatnonzero(likely >= threshold).tolist():
+        pair = comparer.pair(int(older[k]), int(newer[k]))
+        reasons = explain(pair)
+        yield Contradiction(
+            older=pair.older,
+            newer=pair.newer,
+            probability=float(likely[k]),
+            evidence=tuple(name for name, _ in reasons),
+            sentence=f"{_named(pair.newer)} against {_named(pair.older)}: {'; '.join(text for _, text in reasons)}",
+        )
+
+
+def explain(pair: Pair) -> list[tuple[str, str]]:
+    """What speaks for a contradiction, as (name, words); only what stands in the two texts."""
+    old, new = pair.old, pair.new
+    said = []
+    if "correction" in new.cues:
+        said.append(("correction", "its words correct something"))
+    if "ended" in new.cues and "ended" not in old.cues:
+        said.append(("ended", "it says that something ended"))
+    if ("denial" in new.cues) != ("denial" in old.cues):
+        said.append(("denial", f"only the {'newer' if 'denial' in new.cues else 'older'} denies"))
+    numbers = sorted(new.numbers - old.numbers), sorted(old.numbers - new.numbers)
+    if all(numbers):
+        said.append(("number", f"{_list(numbers[0])} instead of {_list(numbers[1])}"))
+    names = sorted((new.names | new.heads) - set(old.words)), sorted((old.names | old.heads) - set(new.words))
+    if all(names):
+        said.append(("name", f"{_list(names[0])} instead of {_list(names[1])}"))
+    if "change" in new.cues:
+        said.append(("change", "its words speak of a change"))
+    shared = [word for word in dict.fromkeys(new.words) if word in set(old.words)]
+    said.append(("words", f"both speak of {_list(shared[:4])}" if shared else "they share no word"))
+    return said
+
+
+def _list(words: list[str]) -> str:
+    return ", ".join(f"“{clip(word, SHOWN)}”" for word in words[:3])
+
+
+def _named(memory: Memory) -> str:
+    date = memory.event_date or memory.created_at
+    return f"{clip(memory.id, SHOWN)} ({date.text if date else 'undated'})"

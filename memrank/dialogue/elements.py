@@ -1,0 +1,126 @@
+"""What a conversation is made of: turns, tool calls with their results, retrieved documents, in order."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from memrank.errors import DataError, UsageError
+from memrank.records import read_record
+from memrank.types import Memory, Note, Notes
+
+Kind = Literal["user", "assistant", "system", "tool_call", "tool_output", "document"]
+KINDS: tuple[Kind, ...] = ("user", "assistant", "system", "tool_call", "tool_output", "document")
+
+CALL_KEYS = ("call_id", "tool_call_id")
+_ROLES: Mapping[str, Kind] = {
+    "user": "user",
+    "human": "user",
+    "customer": "user",
+    "patient": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "agent": "assistant",
+    "model": "assistant",
+    "bot": "assistant",
+    "system": "system",
+    "developer": "system",
+    "tool": "tool_output",
+    "function": "tool_output",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Element:
+    """One element of a conversation."""
+
+    id: str
+    content: str
+    kind: Kind
+    turn: int
+    """Counted from 0 without gaps; what belongs to a turn (calls, results, documents) has its number."""
+    at: datetime | None
+    call_id: str | None
+    """Shared by a tool call and its result."""
+    pinned: bool
+    memory: Memory
+    """The record that it was read from."""
+
+
+def read_elements(records: Iterable[Mapping[str, object]]) -> tuple[tuple[Element, ...], tuple[Note, ...]]:
+    """Elements in the order given, and what had to be repaired.
+
+    A record has the fields of a memory: `id`, `content`, `role`, `turn`, `created_at`, `memory_type` (`tool_call`,
+    `tool_output`, `document`), `pinned`, and `call_id`. Without an id it is named by its place (`#1`, `#2`); without a
+    turn number it opens a turn when the speaker changes. A repeated id counts once, at its last place, with a note; turn
+    numbers or times that go backwards stay as given, with a note: the order given counts.
+    Raises DataError, with its place, for a record without content, UsageError for what is no list of records.
+    """
+    if isinstance(records, (str, bytes, Mapping)) or not isinstance(records, Iterable):
+        raise UsageError(f"elements is a {type(records).__name__}; it must be a list of records")
+    notes = Notes()
+    kept: dict[str, tuple[Memory, Kind]] = {}
+    for place, record in enumerate(records):
+        memory = _memory(record, place, notes)
+        if kept.pop(memory.id, None) is not None:
+            notes.add("repair", "conversation", "repeated_id", "an id stands more than once; the last one counts")
+        kept[memory.id] = memory, _kind(memory)
+    return tuple(_numbered(list(kept.values()), notes)), notes.as_tuple()
+
+
+def _memory(record: Mapping[str, object], place: int, notes: Notes) -> Memory:
+    if isinstance(record, Mapping) and not any(
+        record.get(name) not in (None, "") for name in ("id", "uuid", "element_id")
+    ):
+        record = {**record, "id": f"#{place + 1}"}
+    try:
+        memory, found = read_record(record, position=place)
+    except DataError as fault:
+        raise DataError(f"elements[{place}]: {fault.message}", hint=fault.hint) from None
+    notes.extend(found)
+    return memory
+
+
+def _kind(memory: Memory) -> Kind:
+    named = (memory.memory_type or "").lower().replace("-", "_")
+    if named in ("tool_call", "tool_output", "document"):
+        return named  # type: ignore[return-value]
+    if named in ("tool_result", "function_result"):
+        return "tool_output"
+    role = (memory.role or "").lower()
+    return _ROLES.get(role, "document" if not role else "user")
+
+
+def _numbered(read: Sequence[tuple[Memory, Kind]], notes: Notes) -> list[Element]:
+    out: list[Element] = []
+    turn, before, latest = 0, None, None
+    for memory, kind in read:
+        # Numbers of another session may start again.
+        mark = (memory.session_id, memory.turn) if memory.turn is not None else "user" if kind == "user" else "other"
+        if before is not None and mark != before:
+            turn += 1
+            if isinstance(mark, tuple) and isinstance(before, tuple) and mark[0] == before[0] and mark < before:
+                notes.add("info", "conversation", "turns_backwards", "turn numbers fall; the order given counts")
+        before = mark
+        moment = memory.created_at or memory.event_date
+        at = moment.start if moment else None
+        if at is not None:
+            if latest is not None and at < latest:
+                notes.add("info", "conversation", "clock_backwards", "times fall; the order given counts")
+            latest = at
+        call = next(
+            (str(memory.metadata[key]) for key in CALL_KEYS if memory.metadata.get(key) not in (None, "")), None
+        )
+        out.append(
+            Element(
+                id=memory.id,
+                content=memory.content,
+                kind=kind,
+                turn=turn,
+                at=at,
+                call_id=call,
+                pinned=memory.pinned,
+                memory=memory,
+            )
+        )
+    return out

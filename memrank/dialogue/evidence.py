@@ -1,0 +1,254 @@
+"""What each element of a conversation is still worth, as numbers: who said it, when, what it does, what refers to it.
+
+Every feature is an array of shape (n,), one value an element, in the order of the conversation.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memrank.dialogue.elements import Element
+from memrank.indexing import Analyzer, Vocabulary
+from memrank.score import bm25
+from memrank.tenant import count_tokens
+from memrank.text.claims import read_claim
+from memrank.text.talk import CUES, called, cues_of, ends_in_question, questions
+from memrank.types import Bools, Floats
+
+GRAIN = 2.0**24
+RECENT = 4
+"""Elements at the end that stand for what is being talked about."""
+LEAST_SAME = 0.15
+"""Overlap from which a correction can be about an element."""
+SAME_VALUES, OTHER_VOICE = 0.6, 0.7
+"""What a correction counts that brings no other value, and one by the other side."""
+TOUCHES = 0.2
+"""Share of an element's words that another must hold to count as speaking of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relations:
+    """How n elements and the message stand to each other; index n is the message."""
+
+    shared: Floats
+    """(n + 1, n + 1): summed idf of the words that both hold; the diagonal is what each holds."""
+    cosine: Floats
+    """(n + 1, n + 1): of the sentence vectors; 0 without an embedder."""
+
+    @property
+    def held(self) -> Floats:
+        """(n + 1, n + 1): share of the row's words that the column holds, by idf."""
+        share: Floats = self.shared / (np.diag(self.shared)[:, None] + 1e-9)
+        return share
+
+
+def relations(texts: Sequence[str], analyzer: Analyzer) -> Relations:
+    """Of the texts of a conversation, the message last."""
+    found = analyzer.analyse(list(texts), remember=True)
+    vocabulary = Vocabulary()
+    ids = [vocabulary.ids(one.terms) for one in found]
+    n = len(texts)
+    holds = np.zeros((n, max(len(vocabulary), 1)))
+    for row, terms in enumerate(ids):
+        holds[row, terms] = 1.0
+    holding = holds.sum(axis=0)
+    # Multiples of 2^-24: their sums are exact, and so do not depend on the order of the terms or on threads.
+    idf = np.round(np.array([bm25.idf(n, int(count)) for count in holding]) * GRAIN) / GRAIN
+    common = holding > 1
+    shared = (holds[:, common] * idf[common]) @ holds[:, common].T
+    shared[np.arange(n), np.arange(n)] = holds @ idf
+    if found and found[0].vector is not None:
+        vectors = np.stack([one.vector for one in found if one.vector is not None]).astype(np.float64)
+        cosine = np.einsum("id,jd->ij", vectors, vectors)
+    else:
+        cosine = np.zeros((n, n))
+    return Relations(shared=shared, cosine=cosine)
+
+
+def features(elements: Sequence[Element], message: str, analyzer: Analyzer) -> dict[str, Floats]:
+    """Features of every element, given the message that has just arrived."""
+    n = len(elements)
+    related = relations([*(element.content for element in elements), message], analyzer)
+    kinds = {kind: _mark(element.kind == kind for element in elements) for kind in ("user", "assistant", "document")}
+    calls = _mark(element.kind == "tool_call" for element in elements)
+    outputs = _mark(element.kind == "tool_output" for element in elements)
+    turns = np.array([element.turn for element in elements], dtype=np.float64)
+    back = (turns[-1] - turns) if n else turns
+    place = np.arange(n, dtype=np.float64)
+    tokens = np.array([count_tokens(element.content) for element in elements], dtype=np.float64)
+    cues = [cues_of(element.content) for element in elements]
+    spoken = kinds["user"] + kinds["assistant"]
+    out: dict[str, Floats] = {
+        **{f"is_{name}": mark for name, mark in kinds.items()},
+        "is_call": calls,
+        "is_output": outputs,
+        "back": np.log1p(back),
+        "newest": 1.0 / (1.0 + back),
+        "last": (n - place <= 2).astype(np.float64),
+        "opening": _mark(i == _first_user(elements) for i in range(n)),
+        "length": np.log1p(tokens),
+        **{f"cue_{name}": _mark(name in found for found in cues) * spoken for name in CUES},
+        "asks": _mark(questions(element.content) > 0 for element in elements) * spoken,
+        "asks_last": _mark(ends_in_question(element.content) for element in elements) * spoken,
+        **_facts(elements),
+        **_reach(elements, related),
+        **_threads(elements, related, cues),
+        **_corrections(corrections(elements, related, cues)),
+        **_reruns(reruns(elements, related), elements, related),
+    }
+    out["user_lasting"] = kinds["user"] * out["cue_lasting"]
+    out["old_call"] = (calls + outputs) * out["back"]
+    out["old_small"] = out["cue_smalltalk"] * (tokens < 15)
+    return out
+
+
+def _mark(values: Iterable[float]) -> Floats:
+    return np.array(list(values), dtype=np.float64)
+
+
+def _first_user(elements: Sequence[Element]) -> int:
+    return next((i for i, element in enumerate(elements) if element.kind == "user"), -1)
+
+
+def _facts(elements: Sequence[Element]) -> dict[str, Floats]:
+    claims = [read_claim(element.content) for element in elements]
+    return {
+        "numbers": np.log1p(_mark(len(claim.numbers) for claim in claims)),
+        "names": np.log1p(_mark(len(claim.names) for claim in claims)),
+        "dates": np.log1p(_mark(len(claim.periods) for claim in claims)),
+    }
+
+
+def _reach(elements: Sequence[Element], related: Relations) -> dict[str, Floats]:
+    """What an element shares with the message, with what is being talked about, and with all that came after it."""
+    n = len(elements)
+    held, cosine = related.held[:n], related.cosine[:n]
+    later = np.triu(np.ones((n, n)), 1)
+    # What belongs to the same turn repeats it, and does not refer to it.
+    turn = np.array([element.turn for element in elements])
+    apart = later * (turn[:, None] != turn[None, :])
+    recent = slice(max(0, n - RECENT), n)
+    own = np.zeros((n, n), dtype=np.bool_)
+    own[np.arange(n), np.arange(n)] = True
+    around_words = np.where(own, 0.0, held[:, :n])[:, recent].max(axis=1, initial=0.0)
+    around = np.where(own, 0.0, cosine[:, :n])[:, recent].max(axis=1, initial=0.0)
+    from_message = related.shared[n, :n] / (related.shared[n, n] + 1e-9)
+    return {
+        "message_words": from_message,
+        "message_held": held[:, n],
+        "message_meaning": cosine[:, n],
+        "around_words": around_words,
+        "around": around,
+        "referred": np.log1p((apart * (held[:, :n] > TOUCHES)).sum(axis=1)),
+        "retold": (later * held[:, :n]).max(axis=1, initial=0.0),
+        "retold_apart": (apart * held[:, :n]).max(axis=1, initial=0.0),
+    }
+
+
+def _threads(elements: Sequence[Element], related: Relations, cues: Sequence[frozenset[str]]) -> dict[str, Floats]:
+    """Whether what an element asks or promises was answered or done since."""
+    n = len(elements)
+    held, cosine = related.held[:n, :n], related.cosine[:n, :n]
+    user = np.array([element.kind == "user" for element in elements], dtype=np.bool_)
+    said = user | np.array([element.kind == "assistant" for element in elements], dtype=np.bool_)
+    cue = {name: said * np.array([name in found for found in cues], dtype=np.float64) for name in CUES}
+    mutual = np.maximum(held, held.T)
+    reply = _replies(user, said)
+    silent = ((reply < 0) & said).astype(np.float64)
+    there = np.maximum(reply, 0)
+    deferred = np.where(reply >= 0, np.maximum(cue["defer"], cue["later"])[there], 0.0) * said
+    replied = (reply >= 0) * (1.0 - deferred) * said
+    overlap = np.where(reply >= 0, np.maximum(mutual, cosine)[np.arange(n), there], 0.0)
+    later = np.triu(np.ones((n, n)), 1)
+    kept = (later * mutual * cue["done"][None, :]).max(axis=1, initial=0.0)
+    asks = said * np.array([float(questions(element.content) > 0) for element in elements])
+    open_still = 1.0 - kept
+    return {
+        "unanswered": asks * silent,
+        "deferred": asks * deferred,
+        "answered": asks * replied * overlap,
+        "promised": cue["promise"] * open_still,
+        "promise_kept": cue["promise"] * kept,
+        "promised_later": cue["promise"] * cue["later"] * open_still,
+        "requested_later": cue["request"] * cue["later"] * open_still,
+        "request_open": cue["request"] * user * open_still * (silent + deferred),
+        "put_off": cue["later"] * user * open_still,
+        "deferring": cue["defer"] * open_still,
+    }
+
+
+def _replies(user: Bools, said: Bools) -> NDArray[np.int64]:
+    """The next thing that the other side says after each element, -1 where there is none: shape (n,)."""
+    reply = np.full(len(user), -1, dtype=np.int64)
+    following = {True: -1, False: -1}
+    for i in range(len(user) - 1, -1, -1):
+        reply[i] = following[not user[i]]
+        if said[i]:
+            following[bool(user[i])] = i
+    return reply
+
+
+def _corrections(strength: Floats) -> dict[str, Floats]:
+    """How strongly a later element corrects this one, and how strongly this one corrects another."""
+    return {"corrected": strength.max(axis=1, initial=0.0), "corrects": strength.max(axis=0, initial=0.0)}
+
+
+def corrections(elements: Sequence[Element], related: Relations, cues: Sequence[frozenset[str]]) -> Floats:
+    """(n, n): how strongly the column corrects the row, in [0, 1]: a later turn with words of correction, about the same
+    thing, with other values.
+    """
+    n = len(elements)
+    out = np.zeros((n, n))
+    claims = [read_claim(element.content) for element in elements]
+    turn = np.array([element.turn for element in elements])
+    calls = np.array([element.kind == "tool_call" for element in elements], dtype=np.bool_)
+    for j in range(n):
+        if elements[j].kind not in ("user", "assistant") or "correction" not in cues[j]:
+            continue
+        same = np.maximum(related.held[j, :j], related.cosine[:j, j])
+        same = np.where(calls[:j] | (turn[:j] == turn[j]), 0.0, same)
+        for i in np.flatnonzero(same > LEAST_SAME).tolist():
+            old, new = claims[i], claims[j]
+            differs = bool(new.numbers - old.numbers and old.numbers - new.numbers) or bool(new.names - old.names)
+            kind = 1.0 if elements[i].kind == elements[j].kind else OTHER_VOICE
+            out[i, j] = same[i] * (1.0 if differs else SAME_VALUES) * kind
+    return out
+
+
+def _reruns(again: Floats, elements: Sequence[Element], related: Relations) -> dict[str, Floats]:
+    """Whether the same call was made again later, so that its result is newer; how much of a result was told since."""
+    told = np.zeros(len(elements))
+    speech = -1
+    for i in range(len(elements) - 1, -1, -1):
+        if elements[i].kind in ("tool_call", "tool_output") and speech >= 0:
+            told[i] = related.held[speech, i]
+        if elements[i].kind == "assistant":
+            speech = i
+    return {"rerun": again.max(axis=1, initial=0.0), "told": told}
+
+
+def reruns(elements: Sequence[Element], related: Relations) -> Floats:
+    """(n, n): how far the column, of the same kind, is the call of the row or its result made once more, in [0, 1]."""
+    n = len(elements)
+    out = np.zeros((n, n))
+    made = {element.call_id: i for i, element in enumerate(elements) if element.kind == "tool_call" and element.call_id}
+    own = [
+        i if element.kind == "tool_call" else made.get(element.call_id or "") if element.kind == "tool_output" else None
+        for i, element in enumerate(elements)
+    ]
+    names = [None if i is None else called(elements[i].content) for i in own]
+    tools = [i for i in range(n) if names[i] is not None]
+    for place, i in enumerate(tools):
+        for j in tools[place + 1 :]:
+            one, two = own[i], own[j]
+            if names[i] == names[j] and elements[i].kind == elements[j].kind and one is not None and two is not None:
+                out[i, j] = related.held[one, two]
+    return out
+
+
+def last_turns(elements: Sequence[Element], keep_last: int) -> Bools:
+    """Which elements belong to the last `keep_last` turns, shape (n,)."""
+    last = sorted({element.turn for element in elements})[-keep_last:] if keep_last else []
+    return np.array([element.turn in last for element in elements], dtype=np.bool_)

@@ -1,0 +1,177 @@
+"""Judging a conversation: what each element is worth now, what protects it, what has replaced it, and why."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memrank.dialogue.elements import Element
+from memrank.dialogue.evidence import (
+    Relations,
+    corrections,
+    features,
+    last_turns,
+    relations,
+    reruns,
+)
+from memrank.dialogue.relevance import relevance_to
+from memrank.indexing import Analyzer
+from memrank.score.dialogue import faded, shipped, with_relevance
+from memrank.text.talk import cues_of, questions
+from memrank.types import Bools, Floats
+
+PROTECTED_FROM = 0.35
+"""Probability from which an element counts as a commitment, an open question or a pending action: rather one too many."""
+CORRECTED_FROM = 0.5
+LEAST_CORRECTION = 0.2
+"""How strongly a later element must speak against this one to be named as what replaces it."""
+SHIFTED_BELOW = 0.12
+"""Meaning and words that a message shares with the last turns, at most, when it starts another topic."""
+PUSH = 0.15
+"""How far a topic shift pushes what was talked about last, of what is left to worthless."""
+
+COMMITMENT, QUESTION, ACTION, PINNED, LAST = (
+    "commitment",
+    "open_question",
+    "pending_action",
+    "pinned",
+    "last_turns",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """Of n elements, in their order."""
+
+    decay: Floats
+    """0 essential to 1 worthless; 1 for what was corrected."""
+    protection: tuple[str | None, ...]
+    """Why each must not be dropped: `commitment`, `open_question`, `pending_action`, `pinned`, `last_turns`."""
+    replaced_by: tuple[int | None, ...]
+    """Place of the later element that corrects or replaces it."""
+    topic_shift: bool
+    """Whether the message starts another topic than that of the last turns."""
+    rationale: tuple[str, ...]
+
+
+def judge(
+    elements: Sequence[Element], message: str, analyzer: Analyzer, *, keep_last_turns: int, phase: str | None = None
+) -> Judgement:
+    """What every element is worth, given the message that has just arrived (and the phase of the task, where known)."""
+    n = len(elements)
+    if not n:
+        empty: tuple[None, ...] = ()
+        return Judgement(decay=np.zeros(0), protection=empty, replaced_by=empty, topic_shift=False, rationale=())
+    asked = message if phase is None else f"{message}\n{phase}"
+    found = features(elements, asked, analyzer)
+    related = relations([*(element.content for element in elements), asked], analyzer)
+    worth = shipped().worth(found)
+    relevance = relevance_to(elements, asked, analyzer)
+    decay = with_relevance(worth.decay, relevance)
+    shift = _shifted(elements, related, message)
+    if shift:
+        decay = faded(decay, _off_topic(elements, related), PUSH)
+    replaced = _replaced(elements, related, worth.corrected)
+    gone = np.array([place is not None for place in replaced], dtype=np.bool_)
+    decay = np.where(gone, 1.0, decay)
+    protection = _protection(elements, worth.protected, gone, last_turns(elements, keep_last_turns))
+    return Judgement(
+        decay=decay,
+        protection=protection,
+        replaced_by=replaced,
+        topic_shift=shift,
+        rationale=tuple(_why(elements, found, protection, replaced, relevance, i) for i in range(n)),
+    )
+
+
+def _protection(elements: Sequence[Element], likely: Floats, gone: Bools, last: Bools) -> tuple[str | None, ...]:
+    out: list[str | None] = []
+    for i, element in enumerate(elements):
+        kind = _owed(element) if element.kind in ("user", "assistant") else None
+        if element.pinned:
+            out.append(PINNED)
+        elif kind is not None and likely[i] >= PROTECTED_FROM and not gone[i]:
+            out.append(kind)
+        else:
+            out.append(LAST if last[i] else None)
+    return tuple(out)
+
+
+def _owed(element: Element) -> str | None:
+    """What a turn leaves open, by its words."""
+    cues = cues_of(element.content)
+    if "promise" in cues and (element.kind == "assistant" or "later" in cues or "request" not in cues):
+        return COMMITMENT
+    if questions(element.content):
+        return QUESTION
+    return ACTION if cues & {"request", "later", "defer"} else None
+
+
+def _replaced(elements: Sequence[Element], related: Relations, likely: Floats) -> tuple[int | None, ...]:
+    cues = [cues_of(element.content) for element in elements]
+    against = np.maximum(corrections(elements, related, cues), reruns(elements, related))
+    out: list[int | None] = []
+    for i in range(len(elements)):
+        newer = int(against[i].argmax())
+        sure = likely[i] >= CORRECTED_FROM and against[i, newer] >= LEAST_CORRECTION
+        out.append(newer if sure else None)
+    return tuple(out)
+
+
+def _shifted(elements: Sequence[Element], related: Relations, message: str) -> bool:
+    """Whether a message of some length shares next to nothing with the last turns, or says that it changes the topic."""
+    n = len(elements)
+    recent = [i for i in range(n) if elements[i].turn >= elements[-1].turn - 1]
+    same = max(max(float(related.held[n, i]), float(related.held[i, n]), float(related.cosine[i, n])) for i in recent)
+    return same < SHIFTED_BELOW or ("shift" in cues_of(message) and same < 2 * SHIFTED_BELOW)
+
+
+def _off_topic(elements: Sequence[Element], related: Relations) -> Floats:
+    """How little each element has to do with the message, in [0, 1]."""
+    n = len(elements)
+    close = np.maximum(related.held[:n, n], related.cosine[:n, n])
+    return np.clip(1.0 - close / (2 * SHIFTED_BELOW), 0.0, 1.0)
+
+
+def _why(
+    elements: Sequence[Element],
+    found: dict[str, Floats],
+    protection: Sequence[str | None],
+    replaced: Sequence[int | None],
+    relevance: Floats,
+    i: int,
+) -> str:
+    """One sentence that names only what was found."""
+    newer = replaced[i]
+    said = []
+    if newer is not None:
+        said.append(f"replaced by {elements[newer].id}")
+    if protection[i] is not None:
+        said.append(_SAID[protection[i] or ""])
+    if relevance[i] >= 0.3:
+        said.append(f"speaks of what the message asks (relevance {relevance[i]:.2f})")
+    if found["opening"][i]:
+        said.append("opens the conversation")
+    if found["promise_kept"][i] > 0.3:
+        said.append("what it promises seems done since")
+    if found["told"][i] > 0.3:
+        said.append("its result was told since")
+    if found["old_small"][i]:
+        said.append("small talk")
+    if found["user_lasting"][i]:
+        said.append("states a lasting wish or limit of the user")
+    if found["referred"][i] > 0:
+        said.append(f"{round(float(np.expm1(found['referred'][i])))} later elements speak of it")
+    return (
+        "; ".join(said)
+        or f"{elements[i].kind} of {round(float(np.expm1(found['back'][i])))} turns ago, referred to by none"
+    )
+
+
+_SAID = {
+    COMMITMENT: "a promise that nothing shows to be kept",
+    QUESTION: "a question that nothing shows to be answered",
+    ACTION: "an action that nothing shows to be done",
+    PINNED: "pinned",
+    LAST: "one of the last turns",
+}

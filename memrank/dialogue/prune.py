@@ -1,0 +1,374 @@
+"""Pruning a conversation: what stays in the context, what is summarized, what goes; within a budget, nothing owed lost."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from memrank.dialogue.elements import Element, read_elements
+from memrank.dialogue.judge import LAST, Judgement, judge
+from memrank.errors import MemrankError, ServiceError, UsageError
+from memrank.indexing import Analyzer
+from memrank.score import pack
+from memrank.score.dialogue import age_correlation
+from memrank.slate import ACTIONS
+from memrank.tenant import BYTES_PER_TOKEN, count_tokens
+from memrank.text.summary import extract
+from memrank.text.tokens import tokenizer_of
+from memrank.types import Bools, Floats, Note, Notes
+
+Counter = Callable[[str], int]
+"""Tokens of a text."""
+Scorer = Callable[[Sequence[Element], str], Judgement]
+"""Judges a conversation, given the message: the embedded rules, or a model."""
+
+RECOMMENDED = {"keep_full": "retain", "summarize": "compress", "drop": "drop", "overwrite": "overwrite"}
+SUMMARY_SHARE = 0.35
+"""Share of an element's tokens that its summary may take."""
+SHORTEST = 24
+"""Tokens up to which an element is kept whole rather than summarized."""
+ALARM = 0.9
+"""Correlation of age and decay from which the scorer has become a recency rule."""
+NEWEST_DOCUMENTS = 3
+"""Retrieved documents that the conservative policy keeps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a conversation is pruned by: thresholds of decay, turns that always stay, tokens."""
+
+    max_tokens: int = 2_000
+    keep_last_turns: int = 3
+    keep_below: float = 0.3
+    decay_threshold: float = 0.7
+    drop_threshold: float = 0.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What happens to one element."""
+
+    id: str
+    decay: float
+    decay_class: int
+    """1 critical, 2 high, 3 medium, 4 low, 5 corrected or superseded."""
+    action: str
+    """`keep_full`, `summarize`, `drop` or `overwrite`."""
+    planned: str
+    """What would happen without a budget."""
+    protection: str | None
+    """Why it must not be dropped."""
+    replaced_by: str | None
+    rationale: str
+    tokens: int
+    """What it takes in the context: 0 where it does not stay."""
+    summary: str | None
+    """Stands for it in the context."""
+
+    @property
+    def recommended_action(self) -> str:
+        """`retain`, `compress`, `drop` or `overwrite`."""
+        return RECOMMENDED[self.action]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Monitors:
+    """About a pruning as a whole."""
+
+    tokens_before: int
+    tokens_after: int
+    mean_decay: float
+    kept: float
+    """Share of the elements that stay whole."""
+    summarized: float
+    dropped: float
+    """Share of the elements that go, overwritten ones included."""
+    age_decay_correlation: float | None
+    topic_shift: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """A conversation once pruned: a decision for every element, in order, each exactly once."""
+
+    elements: tuple[Element, ...]
+    decisions: tuple[Decision, ...]
+    monitors: Monitors
+    notes: tuple[Note, ...]
+
+    def texts(self) -> list[tuple[Element, str]]:
+        """What stays, in order: each element with its content, or the summary that stands for it."""
+        both = zip(self.elements, self.decisions, strict=True)
+        return [
+            (e, e.content if d.summary is None else d.summary)
+            for e, d in both
+            if d.action in ("keep_full", "summarize")
+        ]
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form, `memrank.conversation/1`."""
+        rows = [
+            {
+                "element_id": decision.id,
+                "decay": decision.decay,
+                "decay_score": decision.decay_class,
+                "recommended_action": decision.recommended_action,
+                "recommended_retention": decision.action if decision.action != "overwrite" else "drop",
+                "planned": decision.planned,
+                "protection": decision.protection,
+                "replaced_by": decision.replaced_by,
+                "rationale": decision.rationale,
+                "tokens": decision.tokens,
+                **({} if decision.summary is None else {"summary": decision.summary}),
+            }
+            for decision in self.decisions
+        ]
+        return {
+            "schema": "memrank.conversation/1",
+            "scored_elements": rows,
+            "monitors": asdict(self.monitors),
+            "notes": [asdict(note) for note in self.notes],
+        }
+
+
+def prune(
+    elements: Iterable[Mapping[str, object]],
+    message: str,
+    *,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+    phase: str | None = None,
+    counter: Counter = count_tokens,
+    scorer: Scorer | None = None,
+    analyzer: Analyzer | None = None,
+) -> Pruned:
+    """What of a conversation stays in the context, given the user's message that has just arrived.
+
+    `elements` are records (see `read_elements`), oldest first; the message is not among them. Tokens are those of
+    `counter`. A `scorer` that raises ServiceError is late or has failed: then the conservative policy holds, with a note.
+    Raises UsageError and DataError for what cannot be read or limits that make no sense.
+    """
+    check_limits(limits)
+    read, notes = read_elements(elements)
+    return prune_elements(
+        read,
+        message,
+        limits=limits,
+        phase=phase,
+        counter=counter,
+        scorer=scorer,
+        analyzer=analyzer or Analyzer(),
+        notes=notes,
+    )
+
+
+def prune_elements(
+    elements: Sequence[Element],
+    message: str,
+    *,
+    limits: Limits,
+    analyzer: Analyzer,
+    phase: str | None = None,
+    counter: Counter = count_tokens,
+    scorer: Scorer | None = None,
+    notes: Sequence[Note] = (),
+) -> Pruned:
+    """As `prune`, of elements that were read before."""
+    said = Notes(notes)
+    if not isinstance(message, str):
+        raise UsageError(f"message is a {type(message).__name__}; it must be a text")
+    judged = _judged(elements, message, limits, phase, scorer, analyzer, said)
+    full = np.array([counter(element.content) for element in elements], dtype=np.float64)
+    protected = np.array([reason is not None for reason in judged.protection], dtype=np.bool_)
+    replaced = np.array([place is not None for place in judged.replaced_by], dtype=np.bool_)
+    classes = pack.decay_class(
+        judged.decay,
+        replaced,
+        keep_below=limits.keep_below,
+        summarize_from=limits.decay_threshold,
+        drop_from=limits.drop_threshold,
+    )
+    planned = pack.planned(classes, replaced, protected)
+    planned = np.where((planned == pack.SUMMARIZE) & (full <= SHORTEST), pack.KEEP, planned)
+    texts, short = _summaries(elements, message, planned, full, counter)
+    action = _fitted(elements, judged, planned, full, short, protected, limits.max_tokens, said)
+    texts = {i: text for i, text in texts.items() if action[i] == pack.SUMMARIZE}
+    decisions = tuple(
+        _decision(elements, judged, int(classes[i]), int(planned[i]), int(action[i]), full, short, texts.get(i), i)
+        for i in range(len(elements))
+    )
+    monitors = _monitors(judged, action, full, decisions)
+    if monitors.age_decay_correlation is not None and monitors.age_decay_correlation > ALARM:
+        said.add("info", "conversation", "recency_rule", "decay follows age alone; what is old goes, whatever it says")
+    return Pruned(elements=tuple(elements), decisions=decisions, monitors=monitors, notes=said.as_tuple())
+
+
+def check_limits(limits: Limits) -> None:
+    """Raises UsageError for limits that make no sense."""
+    if limits.max_tokens < 1:
+        raise UsageError(f"max_tokens is {limits.max_tokens}; it must be at least 1")
+    if limits.keep_last_turns < 0:
+        raise UsageError(f"keep_last_turns is {limits.keep_last_turns}; it must be 0 or more")
+    if not 0 <= limits.keep_below <= limits.decay_threshold <= limits.drop_threshold <= 1:
+        raise UsageError("the thresholds must rise within 0 and 1: keep_below, decay_threshold, drop_threshold")
+
+
+def _judged(
+    elements: Sequence[Element],
+    message: str,
+    limits: Limits,
+    phase: str | None,
+    scorer: Scorer | None,
+    analyzer: Analyzer,
+    notes: Notes,
+) -> Judgement:
+    embedded = judge(elements, message, analyzer, keep_last_turns=limits.keep_last_turns, phase=phase)
+    if scorer is None:
+        return embedded
+    try:
+        return scorer(elements, message)
+    except ServiceError as fault:
+        notes.add("failure", "conversation", "conservative", f"the scorer failed ({_reason(fault)}); little is kept")
+        return _conservative(elements, embedded)
+
+
+def _reason(fault: MemrankError) -> str:
+    return fault.code
+
+
+def _conservative(elements: Sequence[Element], embedded: Judgement) -> Judgement:
+    """The last turns, the newest retrieved documents and everything protected stay; the rest goes."""
+    documents = [i for i, element in enumerate(elements) if element.kind == "document"][-NEWEST_DOCUMENTS:]
+    kept = np.array([reason is not None for reason in embedded.protection], dtype=np.bool_)
+    kept[documents] = True
+    protection = tuple(reason or (LAST if i in documents else None) for i, reason in enumerate(embedded.protection))
+    return Judgement(
+        decay=np.where(kept, 0.0, 1.0),
+        protection=protection,
+        replaced_by=(None,) * len(elements),
+        topic_shift=False,
+        rationale=tuple(
+            "kept by the conservative policy" if keep else "dropped by the conservative policy" for keep in kept
+        ),
+    )
+
+
+def _summaries(
+    elements: Sequence[Element], message: str, planned: pack.Ints, full: Floats, counter: Counter
+) -> tuple[dict[int, str], Floats]:
+    """Summaries of what is to be summarized or may have to be, and their tokens (those of the whole where none is)."""
+    terms = tokenizer_of("english").terms
+    asked = dict.fromkeys(terms(message), 1.0)
+    texts: dict[int, str] = {}
+    short = full.copy()
+    for i in np.flatnonzero((planned <= pack.SUMMARIZE) & (full > SHORTEST)).tolist():
+        room = max(1, int(full[i] * SUMMARY_SHARE)) * BYTES_PER_TOKEN
+        text = extract(elements[i].content, asked, terms, room)
+        tokens = counter(text)
+        if text and tokens < full[i]:
+            texts[i], short[i] = text, tokens
+    return texts, short
+
+
+def _fitted(
+    elements: Sequence[Element],
+    judged: Judgement,
+    planned: pack.Ints,
+    full: Floats,
+    short: Floats,
+    protected: Bools,
+    max_tokens: int,
+    notes: Notes,
+) -> pack.Ints:
+    """Actions within the budget. A tool call and its result are one: both stay, or both go."""
+    units = _units(elements)
+    count = int(units.max()) + 1 if len(units) else 0
+    first = np.array([np.flatnonzero(units == unit)[0] for unit in range(count)], dtype=np.int64)
+
+    def each(values: Floats, fold: np.ufunc, start: float) -> Floats:
+        out = np.full(count, start)
+        fold.at(out, units, values)
+        return out
+
+    together = each(planned.astype(np.float64), np.minimum, float(pack.OVERWRITE)).astype(np.int64)
+    decay = each(judged.decay, np.minimum, 1.0)
+    whole, brief = each(full, np.add, 0.0), each(short, np.add, 0.0)
+    safe = each(protected.astype(np.float64), np.maximum, 0.0) > 0
+    together[safe] = pack.KEEP
+    # `pack.fit` drops the highest decay first, and among equals what stands last: the oldest here.
+    order = np.lexsort((-first, decay))
+    fitted, fits = pack.fit(
+        together[order], decay[order], whole[order], brief[order], safe[order], max_tokens=float(max_tokens)
+    )
+    if not fits:
+        text = "protected elements alone exceed max_tokens; all are kept"
+        notes.add("info", "conversation", "protected_over_budget", text)
+    out = np.empty(count, dtype=np.int64)
+    out[order] = fitted
+    action = out[units]
+    # Within a pair that stays, what is too short to be summarized stays whole.
+    action = np.where((action == pack.SUMMARIZE) & (short >= full), pack.KEEP, action)
+    # One that was replaced is overwritten also where its partner is merely dropped.
+    return np.where((action == pack.DROP) & (planned == pack.OVERWRITE), pack.OVERWRITE, action)
+
+
+def _units(elements: Sequence[Element]) -> pack.Ints:
+    """Number of the unit that each element belongs to, shape (n,): a tool call with its results, or one alone."""
+    calls: dict[str, int] = {}
+    out: list[int] = []
+    count = 0
+    for element in elements:
+        if element.call_id is not None and element.kind in ("tool_call", "tool_output"):
+            if element.call_id not in calls:
+                calls[element.call_id] = count
+                count += 1
+            out.append(calls[element.call_id])
+        else:
+            out.append(count)
+            count += 1
+    return np.array(out, dtype=np.int64)
+
+
+def _decision(
+    elements: Sequence[Element],
+    judged: Judgement,
+    decay_class: int,
+    planned: int,
+    action: int,
+    full: Floats,
+    short: Floats,
+    summary: str | None,
+    i: int,
+) -> Decision:
+    newer = judged.replaced_by[i]
+    taken = {pack.KEEP: full[i], pack.SUMMARIZE: short[i]}.get(action, 0.0)
+    return Decision(
+        id=elements[i].id,
+        decay=float(judged.decay[i]),
+        decay_class=decay_class,
+        action=ACTIONS[action],
+        planned=ACTIONS[planned],
+        protection=judged.protection[i],
+        replaced_by=None if newer is None else elements[newer].id,
+        rationale=judged.rationale[i],
+        tokens=int(taken),
+        summary=summary,
+    )
+
+
+def _monitors(judged: Judgement, action: pack.Ints, full: Floats, decisions: Sequence[Decision]) -> Monitors:
+    n = len(action)
+    age = np.arange(n, 0, -1, dtype=np.float64)
+    return Monitors(
+        tokens_before=int(full.sum()),
+        tokens_after=sum(decision.tokens for decision in decisions),
+        mean_decay=float(judged.decay.mean()) if n else 0.0,
+        kept=_share(action == pack.KEEP),
+        summarized=_share(action == pack.SUMMARIZE),
+        dropped=_share(action >= pack.DROP),
+        age_decay_correlation=age_correlation(age, judged.decay),
+        topic_shift=judged.topic_shift,
+    )
+
+
+def _share(mask: Bools) -> float:
+    return float(mask.mean()) if len(mask) else 0.0
