@@ -2,13 +2,13 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from memrank.errors import DataError, StoreError
-from memrank.fields import LARGEST_COUNT
+from memrank.errors import DataError, StoreError, UsageError
+from memrank.fields import LARGEST_COUNT, NAMES
 from memrank.fileio import canonical_json
 from memrank.indexing import Analyzer
 from memrank.plain import plain_text
@@ -200,6 +200,31 @@ class SqliteStore:
                 sqlite_uses.forget(connection, moment.start)
                 sqlite_file.write_version(connection, number)
         return Uses(counted=tuple(counted), limited=tuple(limited), unknown=tuple(unknown))
+
+    def set_metadata(self, values: Iterable[tuple[str | None, str, Mapping[str, object]]]) -> int:
+        """Set keys of the metadata of memories, each given as (namespace, id, key to value); how many that changed.
+
+        One transaction. All else about a memory stays as it is; one that the store does not hold is passed over.
+        Raises UsageError for a key that is a name of a field, DataError for a value that cannot be kept as JSON.
+        """
+        changed = 0
+        with self._writer.transaction(write=True) as connection:
+            number = sqlite_file.change_number(sqlite_file.read_version(connection)) + 1
+            for namespace, identity, keys in values:
+                named = keys.keys() & NAMES.keys()
+                if named:
+                    raise UsageError(f"metadata cannot be given the keys {sorted(named)}: they are names of fields")
+                row = connection.execute(f"SELECT seq, record {_BY_ID}", (namespace, identity)).fetchone()
+                if row is None:
+                    continue
+                memory, _ = parse_record(row[1], row[0], self._path)
+                record = _draft(replace(memory, metadata={**memory.metadata, **keys})).record
+                if record != row[1]:
+                    connection.execute(_REPLACE, (record, number, row[0]))
+                    changed += 1
+            if changed:
+                sqlite_file.write_version(connection, number)
+        return changed
 
     def _look_again(self, connection: sqlite3.Connection, version: str) -> None:
         if self._opened != self._reader.opened:  # it may be another file by now
