@@ -51,12 +51,13 @@ class _Axis:
         return round(min(1.0, max(0.0, share)) * (self.cells - 1))
 
     def ticks(self, most: int) -> list[float]:
-        """Round numbers on the axis, at most so many (from 2 on)."""
-        rough = (self.high - self.low) / max(1, most - 1)
-        power = 10.0 ** math.floor(math.log10(rough))
-        step = next((m * power for m in (1, 2, 5) if m * power >= rough * (1 - 1e-9)), 10 * power)
-        first = math.ceil(self.low / step - 1e-9)
-        return [k * step for k in range(first, first + most) if k * step <= self.high + step * 1e-9]
+        """Round numbers on the axis: as many as there may be, at most so many (from 2 on)."""
+        power = 10.0 ** math.floor(math.log10((self.high - self.low) / most))
+        for step in (m * power for m in (1, 2, 5, 10, 20, 50)):
+            first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+            if last - first < most:
+                return [k * step for k in range(first, last + 1)]
+        return []
 
 
 def plot(

@@ -205,7 +205,7 @@ class SqliteStore:
         """Set keys of the metadata of memories, each given as (namespace, id, key to value); how many that changed.
 
         One transaction. All else about a memory stays as it is; one that the store does not hold is passed over.
-        Raises UsageError for a key that is a name of a field, DataError for a value that cannot be kept as JSON.
+        Raises UsageError for a key that is a name of a field, and keeps nothing then.
         """
         changed = 0
         with self._writer.transaction(write=True) as connection:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memrank.errors import DataError, StoreError
+from memrank.errors import DataError, StoreError, UsageError
 from memrank.indexing import Analysed, Analyzer
 from memrank.records import read_record
 from memrank.registry import store_kind
@@ -168,6 +168,35 @@ def test_a_memory_that_cannot_be_kept_stops_the_whole_write(
         store.append([*(memory(f"m{i}") for i in range(5)), bad])
     assert store.count() == 0
     assert store.append([memory("m0")]) == 1
+
+
+# Metadata
+
+
+def test_keys_of_metadata_are_set_and_all_else_stays(store: SqliteStore, path: Path) -> None:
+    rich = replace(memory("a", namespace="n"), metadata={"colour": "red", "deep": {"x": [1]}}, importance=0.25)
+    store.append([rich, memory("a"), memory("b")])
+    held = tenant(store, "n")
+    given = [("n", "a", {"colour": "blue", "worth": 0.5}), (None, "b", {"worth": 1.0}), ("n", "missing", {"worth": 1})]
+    assert store.set_metadata(given) == 2
+    metadata = {"colour": "blue", "deep": {"x": [1]}, "worth": 0.5}
+    found = tenant(store, "n")
+    assert found.memories == (replace(rich, metadata=metadata),)
+    assert held.memories == (rich,)
+    assert [m.metadata for m in store.export()] == [metadata, {}, {"worth": 1.0}]
+    np.testing.assert_array_equal(found.postings.lengths, held.postings.lengths)
+    version = store.store_version()
+    assert store.set_metadata(given) == 0
+    assert store.set_metadata([]) == 0
+    assert store.store_version() == version
+
+
+@pytest.mark.parametrize("key", ["importance", "ts"])
+def test_the_name_of_a_field_stops_the_whole_write(store: SqliteStore, key: str) -> None:
+    store.append([memory("a"), memory("b")])
+    with pytest.raises(UsageError, match="names of fields"):
+        store.set_metadata([(None, "a", {"x": 1}), (None, "b", {key: 1})])
+    assert [m.metadata for m in store.export()] == [{}, {}]
 
 
 # What is held in memory
