@@ -229,10 +229,14 @@ class RankerSpec(Section):
 
 
 class ContextSpec(Section):
+    template: Literal["lines", "plain", "markdown", "xml"] = "lines"
+    """The form of the context block: numbered lines of tagged memories, of quoted ones, a list, or one element tree."""
     heading: str = "Context from previous interactions"
-    """First line of the context block."""
+    """First line of the context block; none where empty. In `markdown` and `xml` it is one line."""
     footer: str = ""
-    """Last line of the context block; none where empty."""
+    """Last line of the context block; none where empty. In `markdown` and `xml` it is one line."""
+    mark: str = Field(default="\u26a0", max_length=20)
+    """Stands before memories of importance 8 of 10 and above; none where empty."""
     max_items: Count = 5
     """How many memories the block holds at the most."""
     max_tokens: Count | None = None
