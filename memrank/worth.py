@@ -69,8 +69,10 @@ class Valued:
         memory, params, worth = self.memories[k], self.params, self.worth
         if self.superseded[k]:
             return f"superseded by {clip(memory.superseded_by or '', LABEL)}: floor {params.floor:g}"
-        base = f"{worth.stated[k]:.4g} of 10" + (" (not stated)" if memory.importance is None else "")
-        parts = [base + self._decay(k)]
+        decay, remarks = self._decay(k)
+        if memory.importance is None:
+            remarks = ["not stated", *remarks]
+        parts = [f"{worth.stated[k]:.4g} of 10" + (f" ({'; '.join(remarks)})" if remarks else "") + decay]
         if worth.boost[k] > 0:
             count, most = int(self.uses[k]), self.params.boost_cap
             capped = f", {most:g} at most" if params.boost_per_use * count > most else ""
@@ -83,16 +85,17 @@ class Valued:
             bound = f"; {params.floor:g} at least"
         return " + ".join(parts) + bound
 
-    def _decay(self, k: int) -> str:
+    def _decay(self, k: int) -> tuple[str, list[str]]:
+        """What is left after so long, or why that is all."""
         rate = float(self.rates[k])
         if self.params.decay == "none" or rate == 0:
-            return ", no decay"
+            return "", ["no decay"]
         if self.memories[k].created_at is None:
-            return ", no date: age 0"
+            return "", ["no date: age 0"]
         months = f"{self.months[k]:.1f} months"
-        return (
-            f" x {1 - rate:.6g}^{months}" if self.params.decay == "exponential" else f" x (1 - {rate:.6g} x {months})"
-        )
+        if self.params.decay == "linear":
+            return f" x (1 - {rate:.6g} x {months})", []
+        return f" x {1 - rate:.6g}^{months}", []
 
 
 def value(memories: Sequence[Memory], params: ImportanceSpec, as_of: datetime, tolerance: float) -> Valued:

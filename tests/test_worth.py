@@ -51,10 +51,11 @@ def test_the_way_in_words() -> None:
     old = memory("a", days_ago=183, importance=0.7, access_count=3)
     assert why(old) == "7 of 10 x 0.98^6.1 months + 1.5 for 3 uses"
     assert why(old, decay="linear") == "7 of 10 x (1 - 0.02 x 6.1 months) + 1.5 for 3 uses"
-    assert why(old, decay="none", boost=False) == "7 of 10, no decay"
-    assert why(old, rate_per_month={"default": 0.5, "note": 0}) == "7 of 10, no decay + 1.5 for 3 uses"
+    assert why(old, decay="none", boost=False) == "7 of 10 (no decay)"
+    assert why(old, rate_per_month={"default": 0.5, "note": 0}) == "7 of 10 (no decay) + 1.5 for 3 uses"
     assert why(memory("a", days_ago=30, access_count=1)) == "5 of 10 (not stated) x 0.98^1.0 months + 0.5 for 1 use"
-    assert why(memory("a", days_ago=None, importance=0.7)) == "7 of 10, no date: age 0"
+    assert why(memory("a", days_ago=None, importance=0.7)) == "7 of 10 (no date: age 0)"
+    assert why(memory("a", days_ago=None, access_count=2)) == "5 of 10 (not stated; no date: age 0) + 1 for 2 uses"
 
 
 def test_bounds_in_words() -> None:

@@ -21,7 +21,9 @@ PLOT_WIDTH = 80
 STEPS = 120
 """Straight pieces that a curve is drawn of."""
 MARKS = "*+x#o%"
-"""One a curve: the most common memory types have one."""
+"""One a curve: those of the most common memory types are drawn."""
+NAMED = 3
+"""Memory types that are named beside a curve."""
 
 
 def worth_table(valued: Valued, rows: Sequence[int], *, width: int | None, colour: bool) -> str:
@@ -79,18 +81,25 @@ def _percent(share: float) -> str:
 def worth_plot(valued: Valued, rows: list[int], *, width: int | None) -> str:
     """Worth against age: a curve for each memory type, from what is stated (the median) on, without boosts.
 
-    The memories of these rows are dots. Empty where there are none. No line break at the end.
+    Types whose curves are one share it. The memories of these rows are dots. Empty where there are none. No line break
+    at the end.
     """
     if not len(rows):
         return ""
     of_type: dict[str | None, list[int]] = {}
     for k in rows:
         of_type.setdefault(valued.memories[k].memory_type, []).append(k)
-    common = sorted(of_type, key=lambda name: (-len(of_type[name]), name or ""))[: len(MARKS)]
+    shared: dict[tuple[float, float], list[str]] = {}
+    for name in sorted(of_type, key=lambda name: (-len(of_type[name]), name or "")):
+        stated = float(np.median(valued.worth.stated[of_type[name]]))
+        rate = valued.params.rate_per_month.of(name)
+        shared.setdefault((round(stated, 2), rate), []).append(clip(name or "no type", LABEL))
     oldest = max(1.0, float(valued.months[rows].max()))
-    curves = [_curve(valued, name, of_type[name], oldest, mark) for name, mark in zip(common, MARKS, strict=False)]
-    more = len(of_type) - len(common)
-    left_out = f", {more} more types without a curve" if more else ""
+    curves = [
+        _curve(valued, *of, names, oldest, mark) for (of, names), mark in zip(shared.items(), MARKS, strict=False)
+    ]
+    more = len(shared) - len(curves)
+    left_out = f", {more} more curves left out" if more else ""
     dots = list(zip(valued.months[rows].tolist(), valued.worth.points[rows].tolist(), strict=True))
     return plot(
         [Series(label=f"{len(dots)} memories{left_out}", points=dots, mark="·", line=False), *curves],
@@ -102,15 +111,14 @@ def worth_plot(valued: Valued, rows: list[int], *, width: int | None) -> str:
     )
 
 
-def _curve(valued: Valued, memory_type: str | None, rows: list[int], oldest: float, mark: str) -> Series:
+def _curve(valued: Valued, stated: float, rate: float, types: list[str], oldest: float, mark: str) -> Series:
     params = valued.params
-    rate = params.rate_per_month.of(memory_type)
-    stated = float(np.median(valued.worth.stated[rows]))
     months = np.linspace(0.0, oldest, STEPS + 1)
     points = np.clip(stated * decay_factor(months * MONTH, params.decay, rate), params.floor, params.ceiling)
     falls = "no decay" if params.decay == "none" else f"{_percent(rate)} a month"
+    more = [f"{len(types) - NAMED} more"] if len(types) > NAMED else []
     return Series(
-        label=f"{clip(memory_type or 'no type', LABEL)}: {stated:.3g}, {falls}",
+        label=f"{stated:g}, {falls}: {', '.join([*types[:NAMED], *more])}",
         points=list(zip(months.tolist(), points.tolist(), strict=True)),
         mark=mark,
     )

@@ -79,16 +79,19 @@ def test_rules() -> None:
 def test_a_curve_for_each_type_and_a_dot_for_each_memory() -> None:
     plot = worth_plot(valued(OLD, GONE, UNDATED, rate_per_month={"default": 0.02, "fact": 0.3}), [0, 1, 2], width=None)
     assert "· 3 memories" in plot
-    for label in ("* no type: 5, 2 % a month", "+ fact: 9, 30 % a month", "x note: 9, 2 % a month"):
+    for label in ("* 5, 2 % a month: no type", "+ 9, 30 % a month: fact", "x 9, 2 % a month: note"):
         assert label in plot
     assert "no decay" in worth_plot(valued(OLD, decay="none"), [0], width=None)
 
 
-def test_the_most_common_types_have_curves() -> None:
-    memories = [memory(f"m{k}", memory_type=f"t{k % 9}") for k in range(20)]
+def test_the_most_common_types_have_curves_and_equal_ones_share_them() -> None:
+    memories = [memory(f"m{k}", memory_type=f"t{k % 9}", importance=(k % 9 + 1) / 10) for k in range(20)]
     plot = worth_plot(valued(*memories), list(range(20)), width=None)
-    assert "20 memories, 3 more types without a curve" in plot
-    assert "% t5: 5, 2 % a month" in plot
+    assert "20 memories, 3 more curves left out" in plot
+    assert "% 6, 2 % a month: t5" in plot
+    assert "* 5, 2 % a month: t0, t1, t2, 6 more" in worth_plot(
+        valued(*(memory(f"m{k}", memory_type=f"t{k % 9}") for k in range(20))), list(range(20)), width=None
+    )
 
 
 def test_of_nothing_there_is_no_plot_and_no_table() -> None:
