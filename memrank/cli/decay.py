@@ -25,7 +25,7 @@ SHOWN = 50
 IMPORTANCE, AS_OF = "current_importance", "current_importance_as_of"
 """Keys of a memory's metadata under which a store keeps the value, and the moment of the run that changed it last."""
 STEP = 1_000
-"""Memories between two movements of the progress bar."""
+"""Memories between two movements of the progress bar; with fewer there is none."""
 
 ORDERS = ("worth", "stated", "age", "uses", "id")
 
@@ -114,7 +114,7 @@ def _memories(store: str, scale: float, namespace: str | None, *, durable: bool,
     if durable:
         with _opened(store) as kept:
             total = kept.count()
-        with progress(total, "reading", hidden=quiet) as done:
+        with progress(total, "reading", hidden=quiet or total < STEP) as done:
             found = list(_told(found, done))
     return list(found if namespace is None else of_namespace(found, namespace))
 
@@ -135,9 +135,12 @@ def _keep(store: str, valued: "Valued", rows: list[int], *, quiet: bool) -> int:
     now, worth = utc_text(valued.as_of), valued.importance().tolist()
     memories = valued.memories
     changed = [k for k in rows if memories[k].metadata.get(IMPORTANCE) != worth[k]]
-    with _opened(store) as kept, progress(len(changed), "writing", hidden=quiet) as done:
+    if not changed:
+        return 0
+    hidden = quiet or len(changed) < STEP
+    with _opened(store) as kept, progress(len(changed), "writing", hidden=hidden) as done:
         values = ((memories[k].namespace, memories[k].id, {IMPORTANCE: worth[k], AS_OF: now}) for k in changed)
-        return kept.set_metadata(_told(values, done)) if changed else 0
+        return kept.set_metadata(_told(values, done))
 
 
 def _opened(store: str) -> "SqliteStore":

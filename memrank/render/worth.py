@@ -28,7 +28,7 @@ NAMED = 3
 
 def worth_table(valued: Valued, rows: Sequence[int], *, width: int | None, colour: bool) -> str:
     """The memories of these rows in this order, under the rules that were applied. No line break at the end."""
-    heading = [f"as of {utc_text(valued.as_of)}; {rules_text(valued.params)}"]
+    heading = [f"as of {utc_text(valued.as_of)}", rules_text(valued.params)]
     if not len(rows):
         return "\n".join(heading)
     several = len({memory.namespace for memory in valued.memories}) > 1

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from calling import Answer, call, read_terminal, spawn, start, write_lines
+from calling import Answer, call, read_terminal, start, write_lines
 
 NOW = "2026-03-20T09:00:00Z"
 LATER = "2026-09-16T09:00:00Z"
@@ -53,10 +53,10 @@ def test_a_table_that_says_why_a_plot_and_what_was_done(store: Path) -> None:
     answer = decay(store)
     assert (answer.code, answer.err) == (0, "")
     lines = answer.out.split("\n")
-    assert lines[0].startswith("as of 2026-03-20T09:00:00Z; exponential decay, 2 % a month")
-    assert [line.split()[0] for line in lines[3:7]] == ["gone", "undated", "used", "old"]
-    assert lines[3].endswith("superseded by old: floor 1")
-    assert lines[6].endswith("7.97  0.797  9 of 10 x 0.98^6.0 months")
+    assert lines[0] == "as of 2026-03-20T09:00:00Z"
+    assert [line.split()[0] for line in lines[4:8]] == ["gone", "undated", "used", "old"]
+    assert lines[4].endswith("superseded by old: floor 1")
+    assert lines[7].endswith("7.97  0.797  9 of 10 x 0.98^6.0 months")
     assert "age in months" in answer.out
     assert lines[-2:] == ["4 memories; 4 values were written", ""]
     assert "age in months" not in decay(store, "--no-plot").out
@@ -254,26 +254,22 @@ def test_a_store_that_is_held_by_another(store: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
-@pytest.mark.parametrize("quiet", [False, True])
-def test_on_a_terminal_it_shows_how_far_it_is(store: Path, quiet: bool) -> None:
+@pytest.mark.parametrize(("count", "extra", "bar"), [(1200, (), True), (1200, ("-q",), False), (4, (), False)])
+def test_of_a_large_store_a_terminal_is_shown_how_far_it_is(
+    count: int, extra: tuple[str, ...], bar: bool, tmp_path: Path
+) -> None:
+    store = tmp_path / "memories.db"
+    rows = [{"id": f"m{k}", "content": "x"} for k in range(count)]
+    call("store", "import", write_lines(tmp_path / "in.jsonl", rows), "--to", store, "--embedder", "none")
     near, far = os.openpty()
-    extra = ("--quiet",) if quiet else ()
-    done = spawn(
-        "store",
-        "decay",
-        store,
-        "--as-of",
-        NOW,
-        "--json",
-        *extra,
-        stderr=far,
-        stdout=subprocess.PIPE,
-        capture_output=False,
-    )
+    arguments = ("store", "decay", store, "--as-of", NOW, "--json", *extra)
+    process = start(*arguments, stdout=subprocess.PIPE, stderr=far, env={**os.environ, "TERM": "xterm"})
     os.close(far)
+    out, _ = process.communicate(timeout=60)
     shown = read_terminal(near)
-    assert json.loads(done.stdout)["written"] == 4
-    assert (b"reading" in shown) == (b"writing" in shown) == (not quiet)
+    assert json.loads(out)["written"] == count
+    assert (b"reading" in shown, b"writing" in shown) == (bar, bar)
+    assert b"current_importance" not in shown
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

@@ -191,6 +191,14 @@ def test_keys_of_metadata_are_set_and_all_else_stays(store: SqliteStore, path: P
     assert store.store_version() == version
 
 
+def test_what_was_written_since_is_not_undone(store: SqliteStore) -> None:
+    store.append([memory("a")])
+    values = [(None, m.id, {"worth": 0.5}) for m in store.export()]
+    store.record_use(None, ["a"], NOW)
+    assert store.set_metadata(values) == 1
+    assert [(m.access_count, m.metadata) for m in store.export()] == [(1, {"worth": 0.5})]
+
+
 @pytest.mark.parametrize("key", ["importance", "ts"])
 def test_the_name_of_a_field_stops_the_whole_write(store: SqliteStore, key: str) -> None:
     store.append([memory("a"), memory("b")])
