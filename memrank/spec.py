@@ -6,59 +6,17 @@ Durations are held in seconds and written with a unit (`14d`).
 
 from typing import Annotated, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, field_validator, model_validator
 
-from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, Metric, MetricKey, Share, Time
-from memrank.text.dates import format_duration
+from memrank.pertype import DurationPerType, PerType, RatePerType, Section, ShareOfType
+from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, Metric, MetricKey, Points, Share, Time
 from memrank.types import Sensitivity
 
 SUM_TOLERANCE = 1e-6
 NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 
 
-class _Section(BaseModel):
-    # Not `use_attribute_docstrings`: reading them costs every start 50 ms. `specdocs` reads them for the schema.
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
-
-
-class PerType(_Section):
-    """A duration for each memory type, and one for all others."""
-
-    model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, Duration]
-
-    default: Duration
-    """Used for every memory type that is not named, and for memories without a type."""
-
-    def of(self, memory_type: str | None) -> float:
-        """Seconds for this memory type."""
-        extra = self.__pydantic_extra__ or {}
-        return extra.get(memory_type, self.default) if memory_type is not None else self.default
-
-
-def _per_type(value: object) -> object:
-    return {"default": value} if isinstance(value, str) else value
-
-
-def _dump_per_type(value: PerType) -> object:
-    named = {key: format_duration(seconds) for key, seconds in (value.__pydantic_extra__ or {}).items()}
-    return {"default": format_duration(value.default), **named} if named else format_duration(value.default)
-
-
-DurationPerType = Annotated[
-    PerType, BeforeValidator(_per_type, json_schema_input_type=Duration | PerType), PlainSerializer(_dump_per_type)
-]
-
-
-class StoreSpec(_Section):
+class StoreSpec(Section):
     kind: Literal["jsonl.v1", "sqlite.v1"]
     """`jsonl.v1` reads a file (JSONL, JSON or CSV) and never writes it; `sqlite.v1` keeps memories durably."""
     path: str = Field(min_length=1)
@@ -69,7 +27,7 @@ class StoreSpec(_Section):
     """The scale on which the file states importance."""
 
 
-class ExampleSpec(_Section):
+class ExampleSpec(Section):
     query: str = Field(min_length=1)
     """What `memrank run SPEC` asks when it is given no query."""
     as_of: Time | None = None
@@ -78,14 +36,14 @@ class ExampleSpec(_Section):
     """Field (or `metadata.KEY`) to the value or values it may have."""
 
 
-class IndexSpec(_Section):
+class IndexSpec(Section):
     language: Literal["english", "none"] = "english"
     """Stemming and stop words; `none` matches words as they are written, for any other language."""
     embedder: Literal["wordllama", "none"] = "wordllama"
     """Sentence vectors: `wordllama` is a static 256-d model inside its package, `none` ranks by words alone."""
 
 
-class PrefilterSpec(_Section):
+class PrefilterSpec(Section):
     kind: Literal["prefilter.hybrid.v1"]
     """Hybrid search: BM25 and sentence vectors, fused."""
     top_k: Count = 100
@@ -115,7 +73,7 @@ KERNEL_FIELDS: dict[str, frozenset[str]] = {
 }
 
 
-class TemporalSpec(_Section):
+class TemporalSpec(Section):
     kind: Literal["temporal.v1"]
     """How fresh each memory is for this query."""
     sensitivity: Sensitivity | Literal["auto"] = "auto"
@@ -165,7 +123,7 @@ class TemporalSpec(_Section):
         return self
 
 
-class Weights(_Section):
+class Weights(Section):
     """What the composite is made of; the weights sum to 1."""
 
     relevance: Share = 0.0
@@ -185,7 +143,7 @@ class Weights(_Section):
         return self
 
 
-class Alphas(_Section):
+class Alphas(Section):
     """Bounded boosts on relevance, each in [0, 1]: a part at 0.5 changes nothing."""
 
     freshness: Share = 0.0
@@ -196,25 +154,39 @@ class Alphas(_Section):
     """How strongly the authority of the source moves relevance."""
 
 
-class ImportanceSpec(_Section):
+class ImportanceSpec(Section):
     decay: Literal["exponential", "linear", "none"] = "exponential"
     """How importance falls with the months since a memory was recorded."""
-    rate_per_month: Share = 0.02
-    """Share lost in a month of 30 days."""
+    rate_per_month: RatePerType = ShareOfType.model_validate({"default": 0.02})
+    """Share lost in a month of 30 days; one value, or one per memory type."""
     boost: bool = True
-    """Whether uses raise importance: 0.5 points a use, 3 points at most (on the 1-10 scale)."""
+    """Whether uses raise importance."""
+    boost_per_use: float = Field(default=0.5, ge=0, le=10)
+    """Points (of 10) that a use is worth."""
+    boost_cap: float = Field(default=3.0, ge=0, le=10)
+    """Points (of 10) that all uses together are worth at the most."""
+    floor: Points = 1.0
+    """Points (of 10) below which importance never falls; what is superseded has exactly these."""
+    ceiling: Points = 10.0
+    """Points (of 10) above which importance never rises."""
     count_means: Literal["use", "retrieval"] = "use"
     """Which counts boost: `use` leaves out those imported as `retrieval_count`, `retrieval` takes both."""
 
+    @model_validator(mode="after")
+    def _floor_below_ceiling(self) -> Self:
+        if self.floor > self.ceiling:
+            raise ValueError("floor exceeds ceiling; allowed: floor <= ceiling, both from 1 to 10")
+        return self
 
-class SupersessionSpec(_Section):
+
+class SupersessionSpec(Section):
     infer: bool = True
     """Whether newer values that no `superseded_by` states are recognised: the older one ranks just below the newer."""
     threshold: Share = 0.28
     """How likely it must be. Lower finds more; a wrong find costs one place."""
 
 
-class RankerSpec(_Section):
+class RankerSpec(Section):
     kind: Literal["ranker.v1"]
     """Relevance, importance and freshness combined; thresholds; superseded facts below their successors."""
     judge: Literal["embedded"] = "embedded"
@@ -256,11 +228,15 @@ class RankerSpec(_Section):
         return self
 
 
-class ContextSpec(_Section):
+class ContextSpec(Section):
+    template: Literal["lines", "plain", "markdown", "xml"] = "lines"
+    """The form of the context block: numbered lines of tagged memories, of quoted ones, a list, or one element tree."""
     heading: str = "Context from previous interactions"
-    """First line of the context block."""
+    """First line of the context block; none where empty. In `markdown` and `xml` it is one line."""
     footer: str = ""
-    """Last line of the context block; none where empty."""
+    """Last line of the context block; none where empty. In `markdown` and `xml` it is one line."""
+    mark: str = Field(default="\u26a0", max_length=20)
+    """Stands before memories of importance 8 of 10 and above; none where empty."""
     max_items: Count = 5
     """How many memories the block holds at the most."""
     max_tokens: Count | None = None
@@ -269,7 +245,7 @@ class ContextSpec(_Section):
     """`importance`: importance 8 of 10 and above first, then by relevance x importance; `score`: by score."""
 
 
-class PrunerSpec(_Section):
+class PrunerSpec(Section):
     kind: Literal["pruner.v1"]
     """What stays in the context: keep, summarize or drop, within a token budget."""
     max_tokens: Count = 1200
@@ -294,7 +270,7 @@ class PrunerSpec(_Section):
         return self
 
 
-class ReviewSpec(_Section):
+class ReviewSpec(Section):
     top_score_below: Share = 0.4
     """A best score below this asks for review."""
     ambiguity_margin: Share = 0.05
@@ -305,7 +281,7 @@ class ReviewSpec(_Section):
     """A stale or superseded item with a composite above this asks for review."""
 
 
-class GateSpec(_Section):
+class GateSpec(Section):
     min: float | None = None
     """The metric must not be below this."""
     max: float | None = None
@@ -318,7 +294,7 @@ class GateSpec(_Section):
         return self
 
 
-class EvaluateSpec(_Section):
+class EvaluateSpec(Section):
     evalset: str = Field(min_length=1)
     """The golden set's folder, relative to the spec."""
     gates: dict[MetricKey, GateSpec] = Field(
@@ -327,7 +303,7 @@ class EvaluateSpec(_Section):
     """Metric to the bounds it must keep."""
 
 
-class CompileSpec(_Section):
+class CompileSpec(Section):
     objective: Metric = "nDCG@10"
     """The metric that compiling raises."""
     optimizer: Literal["weights"] = "weights"
@@ -337,7 +313,7 @@ class CompileSpec(_Section):
 StageSpec = Annotated[PrefilterSpec | TemporalSpec | RankerSpec | PrunerSpec, Field(discriminator="kind")]
 
 
-class Spec(_Section):
+class Spec(Section):
     """One pipeline: where memories come from, the stages that rank them, and when a person must look."""
 
     memrank: FormatVersion

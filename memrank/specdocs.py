@@ -1,16 +1,16 @@
-"""What the spec's fields mean, read from the docstrings under them in `spec`: for the JSON Schema and the README."""
+"""What the spec's fields mean, read from the docstrings under them: for the JSON Schema and the README."""
 
 import ast
 import inspect
-from itertools import pairwise
+from itertools import chain, pairwise
 
-from memrank import spec
+from memrank import pertype, spec
 
 
 def descriptions() -> dict[tuple[str, str], str]:
-    """(model, field) to its description, of every field that `spec` documents."""
+    """(model, field) to its description, of every field of the spec that is documented."""
     found = {}
-    for model in ast.parse(inspect.getsource(spec)).body:
+    for model in chain.from_iterable(ast.parse(inspect.getsource(module)).body for module in (pertype, spec)):
         if not isinstance(model, ast.ClassDef):
             continue
         for field, text in pairwise(model.body):

@@ -70,6 +70,8 @@ Time = Annotated[
     str, BeforeValidator(_moment), WithJsonSchema({"type": "string", "examples": ["2026-03-20T09:00:00Z"]})
 ]
 Share = Annotated[float, Field(ge=0, le=1)]
+Points = Annotated[float, Field(ge=1, le=10)]
+"""Importance on the scale from 1 to 10."""
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 FormatVersion = Annotated[Literal[1], BeforeValidator(_version)]
 MetricKey = Annotated[str, AfterValidator(_metric)]

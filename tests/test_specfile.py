@@ -120,6 +120,16 @@ class TestValidSpecs:
         assert spec.stages[0].kind == "temporal.v1"
         assert (spec.stages[0].offset, spec.stages[0].half_life.of(None)) == (0.0, 14 * 86_400)
 
+    def test_a_rate_for_each_memory_type(self) -> None:
+        rates = "{default: 0.02, preference: 0.005}"
+        spec = parse_spec(f"{HEAD}stages: [{{kind: ranker.v1, importance: {{rate_per_month: {rates}}}}}]")
+        assert spec.stages[0].kind == "ranker.v1"
+        rate = spec.stages[0].importance.rate_per_month
+        assert [rate.of(name) for name in (None, "fact", "preference", "default")] == [0.02, 0.02, 0.005, 0.02]
+        assert rates in dump_spec(spec)
+        one = parse_spec(f"{HEAD}stages: [{{kind: ranker.v1, importance: {{rate_per_month: 1}}}}]")
+        assert "rate_per_month: 1.0" in dump_spec(one)
+
     @pytest.mark.parametrize("line_end", ["\r\n", "\r", "\n"])
     def test_line_ends_and_byte_order_mark(self, line_end: str, tmp_path: Path) -> None:
         path = tmp_path / "a.yaml"
@@ -182,7 +192,14 @@ class TestFaults:
             ("{kind: ranker.v1, importance: {boost: 1}}", "f.yaml:4:41: stages[0].importance.boost: 1 is a whole number; "
              "allowed: true or false"),
             ("{kind: ranker.v1, importance: [x]}", "f.yaml:4:33: stages[0].importance: this is a list; "
-             "allowed: a mapping with the keys decay, rate_per_month, boost, count_means"),
+             "allowed: a mapping with the keys decay, rate_per_month, boost, boost_per_use, boost_cap, floor, ceiling, "
+             "count_means"),
+            ("{kind: ranker.v1, importance: {floor: 5, ceiling: 4}}", "f.yaml:4:33: stages[0].importance: "
+             "floor exceeds ceiling; allowed: floor <= ceiling, both from 1 to 10"),
+            ("{kind: ranker.v1, importance: {rate_per_month: {fact: 0.2}}}", "f.yaml:4:50: "
+             "stages[0].importance.rate_per_month.default: this key is missing; allowed: a number from 0 to 1"),
+            ("{kind: ranker.v1, importance: {rate_per_month: true}}", "f.yaml:4:50: stages[0].importance."
+             "rate_per_month: true is a boolean; allowed: a number from 0 to 1 or a mapping with the keys default"),
             ("{kind: ranker.v1, combine: bounded}", "f.yaml:4:3: stages[0]: combine: bounded stands without alphas; "
              "add alphas, such as {freshness: 0.4, importance: 0.2}"),
             ("{kind: prefilter.hybrid.v1, k1: -1}", "f.yaml:4:35: stages[0].k1: -1 is too small; "
@@ -552,7 +569,12 @@ STAGES = st.tuples(
         min_score=SHARES,
         top_k=COUNTS | st.none(),
         stale_after=DURATIONS | st.none(),
-        importance=section(boost=st.booleans(), rate_per_month=SHARES),
+        importance=section(
+            boost=st.booleans(),
+            rate_per_month=SHARES | st.fixed_dictionaries({"default": SHARES}, optional={"price": SHARES}),
+            floor=st.floats(1, 4),
+            ceiling=st.floats(4, 10),
+        ),
     ).map(lambda fields: {"kind": "ranker.v1", **fields}),
     section(max_tokens=COUNTS, context=section(heading=TEXTS, footer=TEXTS, max_items=COUNTS)).map(
         lambda fields: {"kind": "pruner.v1", **fields}

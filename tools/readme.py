@@ -110,6 +110,15 @@ def weighted() -> str:
     return _fence("$ memrank init demo && memrank run demo.yaml --rank-only --explain\n\n" + shown)
 
 
+def decay() -> str:
+    """What the memories of `memrank init` are worth, and why."""
+    with tempfile.TemporaryDirectory() as name:
+        file = Path(name) / "demo.memories.jsonl"
+        file.write_text(starter_memories(), encoding="utf-8")
+        shown = _printed("store", "decay", str(file), "--as-of", "2026-03-20T09:00:00Z")
+    return _fence("$ memrank store decay demo.memories.jsonl --as-of 2026-03-20T09:00:00Z\n" + shown)
+
+
 def bounded() -> str:
     """How the best score of the finance example comes about."""
     ranking = _example_of(ROOT / FINANCE)
@@ -141,6 +150,7 @@ MAKERS: Mapping[str, Callable[[], str]] = {
     "context": context,
     "weighted": weighted,
     "bounded": bounded,
+    "decay": decay,
     "record": record,
     "filters": filters,
     "spec": spec,

@@ -142,6 +142,9 @@ def _option(param: click.Option) -> tuple[str, str]:
 FEW = 4
 """So many choices of an option are listed beside its name; more are in its help text."""
 
+BY_TYPE = {"PerType": "{default: 14d, TYPE: 1d}", "ShareOfType": "{default: 0.02, TYPE: 0.005}"}
+"""Values that may differ by memory type, as they are written."""
+
 Schema = Mapping[str, Any]
 
 
@@ -162,7 +165,7 @@ def _sections(model: Schema, schema: Schema, path: str) -> Iterator[str]:
 
 
 def _is_section(reference: str) -> bool:
-    return not reference.endswith(("/PerType", "/Sensitivity"))
+    return reference.rpartition("/")[2] not in (*BY_TYPE, "Sensitivity")
 
 
 def _references(entry: Schema) -> list[str]:
@@ -195,8 +198,9 @@ def _default(value: object, name: str) -> str:
 def _form(entry: Schema, schema: Schema) -> str:
     """The type of a value in words."""
     if "$ref" in entry:
-        if entry["$ref"].endswith("/PerType"):
-            return "one per memory type: `{default: 14d, TYPE: 1d}`"
+        named = entry["$ref"].rpartition("/")[2]
+        if named in BY_TYPE:
+            return f"one per memory type: `{BY_TYPE[named]}`"
         target = _named(entry["$ref"], schema)
         return _form(target, schema) if "enum" in target else "section"
     if "anyOf" in entry:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memrank.cli.output import Notices, deliver, json_text, tell
-from memrank.cli.progress import progress
+from memrank.cli.progress import progress, size_of
 from memrank.cli.queries import Row, opened, question, rows
 from memrank.errors import DataError, MemrankError, ServiceError, StoreError, UsageError
 from memrank.pipeline import Pipeline
@@ -46,7 +46,7 @@ class Batch:
             self._prove()
             # On a terminal the answers themselves show how far it is.
             hidden = self.notices.quiet or (out is None and sys.stdout.isatty())
-            with progress(stream, hidden=hidden) as done:
+            with progress(size_of(stream), "ranking", hidden=hidden) as done:
                 found = rows(stream, "stdin" if queries == "-" else queries, self._skipped, done)
                 deliver(map(self._line, found), out, sources=sources)
         self.notices.show(self.summary.as_tuple())

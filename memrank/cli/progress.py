@@ -11,8 +11,8 @@ from memrank.render.terminal import look
 
 
 @contextmanager
-def progress(stream: IO[bytes], *, hidden: bool) -> Iterator[Callable[[int], None]]:
-    """Shows how much of a stream was worked through; call what it yields with the bytes that are done."""
+def progress(total: int | None, what: str, *, hidden: bool) -> Iterator[Callable[[int], None]]:
+    """Shows how much of `total` (None: unknown) was worked through; call what it yields with how much more is done."""
     seen = look(sys.stderr, os.environ)
     if hidden or seen.width is None:
         yield _ignore
@@ -21,10 +21,10 @@ def progress(stream: IO[bytes], *, hidden: bool) -> Iterator[Callable[[int], Non
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     console = Console(file=sys.stderr, force_terminal=True, no_color=not seen.colour, width=seen.width)
-    columns = (TextColumn("ranking"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    columns = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     # By default rich would send what is written to stdout to the console of the bar, which is stderr.
     with Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
-        task = bar.add_task("ranking", total=_size(stream))
+        task = bar.add_task(what, total=total)
         yield lambda done: bar.advance(task, done)
 
 
@@ -32,7 +32,7 @@ def _ignore(done: int) -> None:
     """Nobody watches."""
 
 
-def _size(stream: IO[bytes]) -> int | None:
+def size_of(stream: IO[bytes]) -> int | None:
     """Bytes of a file; None for what has no size, as a pipe."""
     try:
         found = os.fstat(stream.fileno())

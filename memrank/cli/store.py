@@ -1,25 +1,22 @@
-"""`memrank store`: keep memories in a durable store, and move them between formats."""
+"""`memrank store`: keep memories in a durable store, move them between formats, see what they are worth."""
 
-import os
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
 from memrank.cli import collector
+from memrank.cli.decay import decay
 from memrank.cli.output import FILE, Notices, deliver, json_text
-from memrank.errors import NamespaceError, UsageError
-
-if TYPE_CHECKING:
-    from memrank.types import Memory, Note
+from memrank.cli.sources import logs_of, memories_of, of_namespace
+from memrank.errors import UsageError
 
 
 @click.group()
 def store() -> None:
-    """Keep memories: import them into a durable store, and get them out again."""
+    """Keep memories: import them into a durable store, get them out again, see what they are worth."""
 
 
 @store.command("import")
@@ -59,7 +56,7 @@ def import_(
         if Path(target).samefile(file):
             raise UsageError(f"{file}: the store cannot be imported into itself")
     notices = Notices(strict=strict, quiet=quiet, verbose=True)
-    found, notes = _memories(Path(file), SCALES[importance_scale])
+    found, notes = memories_of(Path(file), SCALES[importance_scale])
     memories = [m if namespace is None or m.namespace is not None else replace(m, namespace=namespace) for m in found]
     notices.show(notes)
     notices.refuse(notes)
@@ -84,38 +81,15 @@ def export(source: str, namespace: str | None, out: str | None, strict: bool, qu
     """Write the memories of STORE (an SQLite store, or any file that can be read) as JSON Lines, nothing lost."""
     from memrank.stores.readers import dump_jsonl
 
-    found, notes = _memories(Path(source), 1.0)
+    found, notes = memories_of(Path(source), 1.0)
     notices = Notices(strict=strict, quiet=quiet, verbose=True)
     notices.show(notes)
     notices.refuse(notes)
-    deliver(dump_jsonl(found if namespace is None else _of(found, namespace)), out, sources=[source, *_logs(source)])
+    deliver(
+        dump_jsonl(found if namespace is None else of_namespace(found, namespace)),
+        out,
+        sources=[source, *logs_of(source)],
+    )
 
 
-def _memories(path: Path, scale: float) -> tuple[Iterable["Memory"], tuple["Note", ...]]:
-    """The memories of a store or of any file that can be read, and what had to be repaired on the way."""
-    from memrank.indexing import Analyzer
-    from memrank.registry import store_kind
-    from memrank.stores.readers import read_memories
-    from memrank.stores.sqlite import SqliteStore
-
-    collector.resume()
-    if store_kind(path) == "sqlite.v1":
-        return SqliteStore(path, Analyzer()).export(), ()
-    loaded = read_memories(path, importance_scale=scale)
-    return loaded.memories, loaded.notes
-
-
-def _of(memories: Iterable["Memory"], namespace: str) -> Iterator["Memory"]:
-    """Those of one tenant. Raises NamespaceError at the end where there were none."""
-    none = True
-    for memory in memories:
-        if memory.namespace == namespace:
-            none = False
-            yield memory
-    if none:
-        raise NamespaceError(f"the store holds no namespace {namespace[:80]!r}", hint="names are matched exactly")
-
-
-def _logs(source: str) -> list[str | os.PathLike[str]]:
-    """SQLite keeps what was written last beside the store."""
-    return [f"{source}-wal", f"{source}-shm"]
+store.add_command(decay)

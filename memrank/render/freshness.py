@@ -1,8 +1,9 @@
 """How a freshness came about, in words and numbers that can be recomputed: the kernel, its parameters, the age."""
 
+from memrank.pertype import PerType
 from memrank.result import Item, Result
 from memrank.score.temporal import DAY, HOUR
-from memrank.spec import PerType, TemporalSpec
+from memrank.spec import TemporalSpec
 from memrank.types import Period, Sensitivity
 
 _UNITS = ((DAY, "d"), (HOUR, "h"), (60.0, "min"))

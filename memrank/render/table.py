@@ -2,10 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from io import StringIO
-from typing import Literal
 
+from memrank.render.grid import Column, grid_lines, table_width
 from memrank.render.heading import heading_lines
 from memrank.result import Item, Result
 from memrank.score.temporal import DAY, HOUR, MONTH
@@ -13,10 +11,6 @@ from memrank.slate import REASONS
 from memrank.spec import PrunerSpec, Spec
 from memrank.text.inert import clip
 
-PIPED = 160
-"""Width of a table that goes to no terminal."""
-NARROWEST = 40
-NARROWEST_TEXT = 12
 CONTENT = 300
 LABEL = 40
 
@@ -28,18 +22,6 @@ _AGES = (
     (60.0, 60.0, "min"),
 )
 """From this age on, in units of so many seconds, named so."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Column:
-    """`from_width` is the narrowest table that shows it."""
-
-    title: str
-    cell: Callable[[Item], str]
-    justify: Literal["left", "right"] = "right"
-    from_width: int = 0
-    style: str = ""
-    widest: int | None = None
 
 
 def age_text(seconds: float) -> str:
@@ -68,21 +50,21 @@ def _part(name: str) -> Callable[[Item], str]:
     return lambda item: f"{item.scores[name]:.3f}"
 
 
-_COLUMNS = (
-    _Column(title="rank", cell=lambda item: str(item.rank), style="bold"),
-    _Column(title="score", cell=lambda item: f"{item.score:.3f}", style="cyan"),
-    _Column(title="relevance", cell=_part("relevance"), from_width=60),
-    _Column(title="freshness", cell=_part("freshness"), from_width=70),
-    _Column(title="importance", cell=_part("importance"), from_width=90),
-    _Column(title="age", cell=_age, from_width=50),
-    _Column(
+_COLUMNS: tuple[Column[Item], ...] = (
+    Column(title="rank", cell=lambda item: str(item.rank), style="bold"),
+    Column(title="score", cell=lambda item: f"{item.score:.3f}", style="cyan"),
+    Column(title="relevance", cell=_part("relevance"), from_width=60),
+    Column(title="freshness", cell=_part("freshness"), from_width=70),
+    Column(title="importance", cell=_part("importance"), from_width=90),
+    Column(title="age", cell=_age, from_width=50),
+    Column(
         title="type", cell=lambda item: clip(item.memory_type or "-", LABEL), justify="left", from_width=100, widest=14
     ),
-    _Column(title="action", cell=lambda item: item.action or "-", justify="left", from_width=80),
-    _Column(title="id", cell=lambda item: clip(item.id, LABEL), justify="left", from_width=120, widest=24),
-    _Column(title="flags", cell=_flags, justify="left", from_width=80, style="yellow", widest=24),
+    Column(title="action", cell=lambda item: item.action or "-", justify="left", from_width=80),
+    Column(title="id", cell=lambda item: clip(item.id, LABEL), justify="left", from_width=120, widest=24),
+    Column(title="flags", cell=_flags, justify="left", from_width=80, style="yellow", widest=24),
 )
-_TEXT = _Column(title="content", cell=lambda item: clip(item.content, CONTENT), justify="left")
+_TEXT: Column[Item] = Column(title="content", cell=lambda item: clip(item.content, CONTENT), justify="left")
 
 
 def table_text(result: Result, spec: Spec, *, width: int | None = None, colour: bool = False) -> str:
@@ -92,7 +74,7 @@ def table_text(result: Result, spec: Spec, *, width: int | None = None, colour: 
     leave out the less important columns. Text of memories is never read as markup, and nothing of it reaches the
     terminal that could steer it.
     """
-    width = PIPED if width is None else max(width, NARROWEST)
+    width = table_width(width)
     blocks = [heading_lines(result)]
     if result.results:
         blocks.append(_table(result.results, width, colour))
@@ -101,41 +83,8 @@ def table_text(result: Result, spec: Spec, *, width: int | None = None, colour: 
 
 
 def _table(items: tuple[Item, ...], width: int, colour: bool) -> list[str]:
-    # Imported here: nobody who asks for JSON pays for it.
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    columns = [column for column in _COLUMNS if column.from_width <= width]
-    columns = [column for column in columns if column.title != "flags" or any(map(_flags, items))]
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    for column in (*columns, _TEXT):
-        table.add_column(
-            column.title,
-            justify=column.justify,
-            style=column.style,
-            max_width=column.widest,
-            # Only the last column gives way when the table is too wide; its texts are cut, not wrapped.
-            no_wrap=column is not _TEXT,
-            min_width=None if column is not _TEXT else NARROWEST_TEXT,
-            overflow="ellipsis",
-        )
-    for item in items:
-        # Text objects, unlike strings, are not searched for markup.
-        table.add_row(*(Text(column.cell(item), no_wrap=True, overflow="ellipsis") for column in (*columns, _TEXT)))
-    stream = StringIO()
-    console = Console(
-        file=stream,
-        width=width,
-        height=len(items) + 1,
-        force_terminal=colour,
-        color_system="standard" if colour else None,
-        no_color=not colour,
-        legacy_windows=False,
-        force_jupyter=False,
-    )
-    console.print(table)
-    return [line.rstrip() for line in stream.getvalue().rstrip("\n").split("\n")]
+    columns = [column for column in _COLUMNS if column.title != "flags" or any(map(_flags, items))]
+    return grid_lines(columns, _TEXT, items, width=width, colour=colour)
 
 
 def _footer(result: Result, spec: Spec) -> list[str]:

@@ -12,13 +12,14 @@ from memrank.chain import JUDGED
 from memrank.conflicts import MAX_PAIRED, outdated
 from memrank.evidence import justify
 from memrank.score import fuse, relevance, supersede
-from memrank.score.importance import FLOOR, importance
+from memrank.score.importance import SCALE
 from memrank.slate import REASONS, Column, Slate
 from memrank.spec import RankerSpec
 from memrank.stages.base import EmbeddedPredict, Stage
 from memrank.stages.views import MemoryView, QueryView, memory_views, query_view
 from memrank.tenant import Rows
 from memrank.types import Bools, Floats, Sensitivity
+from memrank.worth import age_of, worth
 
 PARTS = {
     "relevance": Column.RELEVANCE,
@@ -151,18 +152,17 @@ class Ranker(Stage):
 
     def _importance(self, slate: Slate, superseded: Bools) -> Floats:
         params, tenant, rows = self.params.importance, slate.tenant, slate.rows
-        created = tenant.times.created[rows]
-        age = np.where(np.isnan(created), 0.0, slate.query.as_of.timestamp() - created)
         counts = tenant.access_count if params.count_means == "retrieval" else tenant.use_count
-        value = importance(
+        rates = np.array([params.rate_per_month.of(name) for name in tenant.types], dtype=np.float64)
+        valued = worth(
+            params,
             tenant.importance[rows],
-            age,
+            age_of(tenant.times.created[rows], slate.query.as_of),
             counts[rows],
-            decay=params.decay,
-            rate_per_month=params.rate_per_month,
-            boost=params.boost,
+            rates[tenant.type_code[rows]],
+            superseded,
         )
-        return np.where(superseded, FLOOR / 10.0, value)
+        return valued.points / SCALE
 
     def _authority(self, slate: Slate) -> Floats:
         """As stated; a primary source counts as halfway nearer to 1 when the past is asked about."""

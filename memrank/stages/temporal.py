@@ -6,9 +6,10 @@ import dspy
 import numpy as np
 from pydantic import BaseModel, Field
 
+from memrank.pertype import PerType
 from memrank.score import temporal
 from memrank.slate import Column, Slate
-from memrank.spec import PerType, TemporalSpec
+from memrank.spec import TemporalSpec
 from memrank.stages.base import EmbeddedPredict, Stage
 from memrank.text.sensitivity import read_time
 from memrank.types import Bools, Floats, Notes, Sensitivity, TimeOfQuery

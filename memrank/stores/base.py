@@ -25,6 +25,17 @@ class Snapshot:
     """What had to be repaired when the memories were read."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uses:
+    """What became of the uses that were recorded: ids as they were given, each once, in that order."""
+
+    counted: tuple[str, ...]
+    limited: tuple[str, ...]
+    """Of these a use in the same session on the same UTC day was counted before; nothing was changed."""
+    unknown: tuple[str, ...]
+    """The store holds no memory with such an id in this namespace."""
+
+
 @runtime_checkable
 class Store(Protocol):
     """Reads. A snapshot never changes, whatever is written after it was taken."""
@@ -47,8 +58,10 @@ class WritableStore(Store, Protocol):
     def append(self, memories: Sequence[Memory]) -> int:
         """Add memories, or replace those with the same namespace and id; how many were written."""
 
-    def record_use(self, namespace: str | None, ids: Sequence[str], at: datetime) -> int:
-        """Count one use of each memory at that time; how many were found."""
+    def record_use(
+        self, namespace: str | None, ids: Sequence[str], at: datetime, *, session: str | None = None
+    ) -> Uses:
+        """Count one use of each memory at that time, at most one a memory, session and UTC day."""
 
 
 def choose_namespace(asked: str | None, known: Sequence[str | None]) -> str | None:

@@ -2,22 +2,23 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from memrank.errors import DataError, StoreError
-from memrank.fields import LARGEST_COUNT
+from memrank.errors import DataError, StoreError, UsageError
+from memrank.fields import LARGEST_COUNT, NAMES
 from memrank.fileio import canonical_json
 from memrank.indexing import Analyzer
+from memrank.plain import plain_text
 from memrank.records import read_record, write_record
-from memrank.stores import sqlite_file
-from memrank.stores.base import Snapshot, choose_namespace, visible
+from memrank.stores import sqlite_file, sqlite_uses
+from memrank.stores.base import Snapshot, Uses, choose_namespace, visible
 from memrank.stores.sqlite_tenant import Namespace, pack_terms, pack_vector, parse_record
 from memrank.tenant import scored_text
 from memrank.text.dates import parse_moment
-from memrank.types import Memory
+from memrank.types import Memory, Moment
 
 BATCH = 2_000
 """Memories that are read and written at a time within a transaction: bounds what is held in memory."""
@@ -32,6 +33,9 @@ INSERT INTO memories (namespace, id, record, terms, vector, changed) VALUES (?, 
 ON CONFLICT (ifnull(namespace, x''), id) DO UPDATE
 SET record = excluded.record, terms = excluded.terms, vector = excluded.vector, changed = excluded.changed
 """
+
+_REPLACE = "UPDATE memories SET record = ?, changed = ? WHERE seq = ?"
+"""For changes that leave the text as it is."""
 
 # Steps from one namespace to the next through the index, instead of reading every entry of it.
 _NAMESPACES = """
@@ -167,33 +171,60 @@ class SqliteStore:
                 sqlite_file.write_version(connection, number)
         return len(given)
 
-    def record_use(self, namespace: str | None, ids: Sequence[str], at: datetime) -> int:
-        """Count one use of each memory at that time; how many were found. One transaction.
+    def record_use(
+        self, namespace: str | None, ids: Sequence[str], at: datetime, *, session: str | None = None
+    ) -> Uses:
+        """Count one use of each memory at that time (without a zone: UTC); what became of each. One transaction.
 
-        The time of the last use only moves forward. The namespace is chosen as in a snapshot.
+        Being of use counts at most once a memory, session and UTC day; no session is one session of its own. So a call
+        may be repeated, also by another process, and changes nothing more. The time of the last use only moves forward.
+        The namespace is chosen as in a snapshot. What is remembered is bounded: see `sqlite_uses.KEPT`.
         """
         moment = parse_moment(at).moment
-        found = 0
+        session = None if session is None else plain_text(session)
+        counted, limited, unknown = list[str](), list[str](), list[str]()
         with self._writer.transaction(write=True) as connection:
             name = choose_namespace(namespace, _known(connection))
             number = sqlite_file.change_number(sqlite_file.read_version(connection)) + 1
             for identity in dict.fromkeys(ids):
-                row = connection.execute(f"SELECT seq, record {_BY_ID}", (name, identity)).fetchone()
+                row = connection.execute(f"SELECT seq, record {_BY_ID}", (name, plain_text(identity))).fetchone()
+                if row is None:
+                    unknown.append(identity)
+                elif not sqlite_uses.mark(connection, row[0], session, moment.start):
+                    limited.append(identity)
+                else:
+                    used = _used(parse_record(row[1], row[0], self._path)[0], moment)
+                    connection.execute(_REPLACE, (_draft(used).record, number, row[0]))
+                    counted.append(identity)
+            if counted:
+                sqlite_uses.forget(connection, moment.start)
+                sqlite_file.write_version(connection, number)
+        return Uses(counted=tuple(counted), limited=tuple(limited), unknown=tuple(unknown))
+
+    def set_metadata(self, values: Iterable[tuple[str | None, str, Mapping[str, object]]]) -> int:
+        """Set keys of the metadata of memories, each given as (namespace, id, key to value); how many that changed.
+
+        One transaction. All else about a memory stays as it is; one that the store does not hold is passed over.
+        Raises UsageError for a key that is a name of a field, and keeps nothing then.
+        """
+        changed = 0
+        with self._writer.transaction(write=True) as connection:
+            number = sqlite_file.change_number(sqlite_file.read_version(connection)) + 1
+            for namespace, identity, keys in values:
+                named = keys.keys() & NAMES.keys()
+                if named:
+                    raise UsageError(f"metadata cannot be given the keys {sorted(named)}: they are names of fields")
+                row = connection.execute(f"SELECT seq, record {_BY_ID}", (namespace, identity)).fetchone()
                 if row is None:
                     continue
                 memory, _ = parse_record(row[1], row[0], self._path)
-                last = memory.last_accessed_at
-                used = replace(
-                    memory,
-                    access_count=min(memory.access_count + 1, LARGEST_COUNT),
-                    last_accessed_at=moment if last is None or moment.start > last.end else last,
-                )
-                update = "UPDATE memories SET record = ?, changed = ? WHERE seq = ?"
-                connection.execute(update, (_draft(used).record, number, row[0]))
-                found += 1
-            if found:
+                record = _draft(replace(memory, metadata={**memory.metadata, **keys})).record
+                if record != row[1]:
+                    connection.execute(_REPLACE, (record, number, row[0]))
+                    changed += 1
+            if changed:
                 sqlite_file.write_version(connection, number)
-        return found
+        return changed
 
     def _look_again(self, connection: sqlite3.Connection, version: str) -> None:
         if self._opened != self._reader.opened:  # it may be another file by now
@@ -247,6 +278,15 @@ def _term_id(connection: sqlite3.Connection, ids: dict[str, int], term: str) -> 
             found = (connection.execute("INSERT INTO vocabulary (term) VALUES (?)", (term,)).lastrowid,)
         ids[term] = int(found[0])
     return ids[term]
+
+
+def _used(memory: Memory, moment: Moment) -> Memory:
+    last = memory.last_accessed_at
+    return replace(
+        memory,
+        access_count=min(memory.access_count + 1, LARGEST_COUNT),
+        last_accessed_at=moment if last is None or moment.start > last.end else last,
+    )
 
 
 def _draft(memory: Memory) -> _Draft:

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from memrank.errors import StoreError
-from memrank.stores import sqlite_door
+from memrank.stores import sqlite_door, sqlite_uses
 from memrank.stores.sqlite_door import Kind
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -20,6 +20,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX memories_changed ON memories (namespace, changed)",
         "INSERT INTO meta VALUES ('version', '0-0')",
     ),
+    sqlite_uses.MIGRATION,
 )
 
 

@@ -4,9 +4,8 @@ import re
 
 from memrank.text.summary import ELLIPSIS
 
-_SPACE = re.compile(r"\s+")
-"""Every white space of Unicode: line and paragraph separators, next line and vertical tabs are among it."""
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
+"""Control characters, lone surrogates, and the two other code points that no XML document may hold."""
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
@@ -21,7 +20,8 @@ def inert(text: str) -> str:
     """The text on one line: white space as single spaces, control characters as U+FFFD, invisible ones left out."""
     if not text.isascii():
         text = _INVISIBLE.sub("", text)
-    return _CONTROL.sub("\ufffd", _SPACE.sub(" ", text)).strip()
+    # Split at every white space of Unicode: line and paragraph separators, next line and vertical tabs are among it.
+    return _CONTROL.sub("\ufffd", " ".join(text.split()))
 
 
 def clip(text: str, length: int) -> str:

@@ -44,7 +44,7 @@ def test_a_call_that_is_none_is_2_and_leaves_stdout_empty(arguments: list[str]) 
     ("words", "offers"),
     [
         ("memrank ", {"run", "init", "check", "schema", "store"}),
-        ("memrank store ", {"import", "export"}),
+        ("memrank store ", {"import", "export", "decay"}),
         ("memrank run --form", {"--format"}),
         ("memrank run x.yaml --format passage", {"passages", "passage-list"}),
         ("memrank run pip", {"file"}),

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memrank.errors import DataError, NamespaceError, StoreError
+from memrank.errors import DataError, StoreError, UsageError
 from memrank.indexing import Analysed, Analyzer
 from memrank.records import read_record
 from memrank.registry import store_kind
@@ -23,7 +23,6 @@ from memrank.score.bm25 import score
 from memrank.stores import sqlite, sqlite_door, sqlite_file, sqlite_tenant
 from memrank.stores.sqlite import SqliteStore
 from memrank.tenant import Tenant
-from memrank.text.dates import parse_moment
 from memrank.types import Memory, Note
 
 NOW = datetime(2026, 3, 20, 9, tzinfo=UTC)
@@ -138,7 +137,7 @@ def test_every_change_gives_another_version(store: SqliteStore) -> None:
     writes: list[Callable[[], int]] = [
         lambda: store.append([memory("a")]),
         lambda: store.append([memory("a", "changed")]),
-        lambda: store.record_use(None, ["a"], NOW),
+        lambda: len(store.record_use(None, ["a"], NOW).counted),
     ]
     for write in writes:
         assert write() == 1
@@ -171,34 +170,41 @@ def test_a_memory_that_cannot_be_kept_stops_the_whole_write(
     assert store.append([memory("m0")]) == 1
 
 
-# Uses
+# Metadata
 
 
-def test_uses_are_counted_and_the_last_one_is_kept(store: SqliteStore, path: Path) -> None:
-    store.append([memory("a", namespace="n"), replace(memory("b", namespace="n"), access_count=4)])
-    assert store.record_use("n", ["a", "b", "a", "missing"], NOW) == 2
-    assert store.record_use(None, ["a"], NOW.replace(year=2025)) == 1
-    with SqliteStore(path, ANALYZER) as other:
-        a, b = tenant(other, "n").memories
-    assert (a.access_count, b.access_count) == (2, 5)
-    assert a.last_accessed_at == b.last_accessed_at == parse_moment(NOW).moment
-    np.testing.assert_array_equal(tenant(store, "n").access_count, [2.0, 5.0])
-
-
-def test_a_use_of_another_tenants_memory_is_not_counted(store: SqliteStore) -> None:
-    store.append([memory("a", namespace="one"), memory("b", namespace="two")])
-    assert store.record_use("two", ["a"], NOW) == 0
-    for unknown in ("three", None):
-        with pytest.raises(NamespaceError):
-            store.record_use(unknown, ["a"], NOW)
-    assert [m.access_count for m in store.export()] == [0, 0]
-
-
-def test_a_use_without_a_change_leaves_the_version(store: SqliteStore) -> None:
-    store.append([memory("a")])
+def test_keys_of_metadata_are_set_and_all_else_stays(store: SqliteStore, path: Path) -> None:
+    rich = replace(memory("a", namespace="n"), metadata={"colour": "red", "deep": {"x": [1]}}, importance=0.25)
+    store.append([rich, memory("a"), memory("b")])
+    held = tenant(store, "n")
+    given = [("n", "a", {"colour": "blue", "worth": 0.5}), (None, "b", {"worth": 1.0}), ("n", "missing", {"worth": 1})]
+    assert store.set_metadata(given) == 2
+    metadata = {"colour": "blue", "deep": {"x": [1]}, "worth": 0.5}
+    found = tenant(store, "n")
+    assert found.memories == (replace(rich, metadata=metadata),)
+    assert held.memories == (rich,)
+    assert [m.metadata for m in store.export()] == [metadata, {}, {"worth": 1.0}]
+    np.testing.assert_array_equal(found.postings.lengths, held.postings.lengths)
     version = store.store_version()
-    assert store.record_use(None, ["missing"], NOW) == 0
+    assert store.set_metadata(given) == 0
+    assert store.set_metadata([]) == 0
     assert store.store_version() == version
+
+
+def test_what_was_written_since_is_not_undone(store: SqliteStore) -> None:
+    store.append([memory("a")])
+    values = [(None, m.id, {"worth": 0.5}) for m in store.export()]
+    store.record_use(None, ["a"], NOW)
+    assert store.set_metadata(values) == 1
+    assert [(m.access_count, m.metadata) for m in store.export()] == [(1, {"worth": 0.5})]
+
+
+@pytest.mark.parametrize("key", ["importance", "ts"])
+def test_the_name_of_a_field_stops_the_whole_write(store: SqliteStore, key: str) -> None:
+    store.append([memory("a"), memory("b")])
+    with pytest.raises(UsageError, match="names of fields"):
+        store.set_metadata([(None, "a", {"x": 1}), (None, "b", {key: 1})])
+    assert [m.metadata for m in store.export()] == [{}, {}]
 
 
 # What is held in memory
@@ -475,15 +481,16 @@ def test_a_newer_schema_is_refused(store: SqliteStore, path: Path) -> None:
 def test_migrations_run_in_one_transaction(store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store.append([memory("a")])
     store.close()
+    known = sqlite_file.MIGRATIONS
     good = ("ALTER TABLE memories ADD COLUMN extra", "UPDATE memories SET extra = 'new'")
-    monkeypatch.setattr(sqlite_file, "MIGRATIONS", (*sqlite_file.MIGRATIONS, good, ("no SQL",)))
+    monkeypatch.setattr(sqlite_file, "MIGRATIONS", (*known, good, ("no SQL",)))
     with pytest.raises(StoreError, match="syntax error"):
         store.count()
-    monkeypatch.setattr(sqlite_file, "MIGRATIONS", sqlite_file.MIGRATIONS[:2])
+    monkeypatch.setattr(sqlite_file, "MIGRATIONS", (*known, good))
     assert contents(store) == {"a": "some text"}
     with sqlite_file.door(path).transaction() as connection:
         assert connection.execute("SELECT extra FROM memories").fetchall() == [("new",)]
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(known) + 1,)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
