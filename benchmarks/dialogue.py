@@ -2,9 +2,9 @@
 
     python benchmarks/dialogue.py CONVERSATIONS.jsonl [--chats FOLDER ...] [--json FILE]
 
-CONVERSATIONS is evalsets/conversations/report.jsonl (`fit.jsonl` served to fit). Figures are means over moments with 95 %
-percentile bootstrap intervals; the moments of a conversation are drawn together. Each FOLDER is a golden set of chats:
-every question is asked as the message, at a tenth of the conversation's tokens.
+CONVERSATIONS is evalsets/conversations/report.jsonl (`fit.jsonl` served to fit). Figures are means over moments with
+95 % percentile bootstrap intervals; the moments of a conversation are drawn together. Each FOLDER is a golden set of
+chats: every question is asked as the message, at a tenth of the conversation's tokens.
 
 *agreement* is Cohen's kappa with quadratic weights between the annotated class and ours; *order* Spearman's correlation
 of class and decay. *premature drop* is the share of elements that a later question needs which did not stay, whole or

@@ -2,11 +2,11 @@
 
     python benchmarks/fit_contradiction.py PAIRS.jsonl [--unrelated FOLDER ...] [--out FILE]
 
-PAIRS holds golden pairs (evalsets/contradictions/fit.jsonl). Nearly all pairs of a real store do not conflict at all, so
-pairs of memories that belong to different golden pairs, and pairs of other golden sets (FOLDERs), are added as negatives:
-drawn at random, and among those that a scan would look at. Known stale and current memories of a set are left out.
-Boosted trees (`boosting.py`); every draw is seeded, so that a rerun gives the same file. `choose.jsonl` and `report.jsonl`
-are never read here.
+PAIRS holds golden pairs (evalsets/contradictions/fit.jsonl). Nearly all pairs of a real store do not conflict at all,
+so pairs of memories that belong to different golden pairs, and pairs of other golden sets (FOLDERs), are added as
+negatives: drawn at random, and among those that a scan would look at. Known stale and current memories of a set are
+left out. Boosted trees (`boosting.py`); every draw is seeded, so that a rerun gives the same file. `choose.jsonl` and
+`report.jsonl` are never read here.
 """
 
 import argparse
@@ -47,12 +47,10 @@ def unrelated(tenant: Tenant, apart: set[tuple[str, str]], draw: np.random.Gener
     out = []
     for a, b in ((one, two), near):
         ids = [(tenant.memories[i].id, tenant.memories[j].id) for i, j in zip(a, b, strict=True)]
-        kept = np.array([x != y and (x, y) not in apart and (y, x) not in apart for x, y in ids], dtype=np.bool_)
-        a, b = a[kept], b[kept]
-        if len(a) > DRAWN:
-            chosen = np.sort(draw.choice(len(a), DRAWN, replace=False))
-            a, b = a[chosen], b[chosen]
-        found = comparer.features(*in_order(tenant, a, b))
+        kept = [k for k, (x, y) in enumerate(ids) if x != y and (x, y) not in apart and (y, x) not in apart]
+        if len(kept) > DRAWN:
+            kept = sorted(draw.choice(kept, DRAWN, replace=False).tolist())
+        found = comparer.features(*in_order(tenant, a[kept], b[kept]))
         table = np.stack([found[name] for name in FEATURES], axis=1)
         out.append(table[np.all([found[name] == 0 for name in RULES], axis=0)])
     return out[0], out[1]

@@ -4,7 +4,7 @@
 
 CONVERSATIONS holds golden conversations (evalsets/conversations/fit.jsonl; `report.jsonl` is never read here). Three
 logistic regressions with a quadratic penalty on standardised features, each moment with equal weight; deterministic:
-decay (the annotated class as a value, TARGETS), protection, and whether an element was corrected. Then the decay is
+decay (the annotated class as a value, TARGETS), protection, and, over pairs, what corrects what. Then the decay is
 stretched so that its classes mean what they say: out of fold (by conversation), the first two edges are where the
 annotated classes end, and the third is the lowest from which at most PREMATURE of what a later question needs would go.
 """
@@ -19,15 +19,16 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from talks import conversations, moments
 
-from memrank.dialogue.evidence import features
+from memrank.dialogue.evidence import features, relations
+from memrank.dialogue.links import link_features
 from memrank.indexing import Analyzer
-from memrank.score.dialogue import PARTS
 
 Floats = NDArray[np.float64]
 
 TARGETS = {1: 0.1, 2: 0.45, 3: 0.8, 4: 0.95, 5: 1.0}
 """The middle of each class of decay."""
 RIDGE = 0.01
+LINK_RIDGE = 0.001
 FOLDS = 6
 PREMATURE = 0.015
 RECENT = 3
@@ -35,10 +36,10 @@ RECENT = 3
 
 
 def examples(path: Path) -> tuple[list[str], Floats, dict[str, Floats], Floats, list[str]]:
-    """Feature names, features (n, f), targets (n,) of PARTS, `class` and `needed`, weights (n,), rows' conversations."""
+    """Feature names, features (n, f), targets by name (n,), weights (n,) and the conversation of each row."""
     analyzer = Analyzer()
     tables, weights, owners = [], [], []
-    targets: dict[str, list[float]] = {part: [] for part in (*PARTS, "class", "needed")}
+    targets: dict[str, list[float]] = {part: [] for part in ("decay", "protected", "class", "needed")}
     names: list[str] = []
     for at in moments(conversations(path)):
         found = features(at.elements, at.message, analyzer)
@@ -50,14 +51,13 @@ def examples(path: Path) -> tuple[list[str], Floats, dict[str, Floats], Floats, 
         for element in at.elements:
             targets["decay"].append(TARGETS[at.classes[element.id]])
             targets["protected"].append(float(element.id in at.protected))
-            targets["corrected"].append(float(at.classes[element.id] == 5))
             targets["class"].append(at.classes[element.id])
             targets["needed"].append(float(element.id in at.needed))
     values = {part: np.array(rows) for part, rows in targets.items()}
     return names, np.concatenate(tables), values, np.concatenate(weights), owners
 
 
-def fit(x: Floats, target: Floats, weight: Floats) -> tuple[Floats, float]:
+def fit(x: Floats, target: Floats, weight: Floats, ridge: float = RIDGE) -> tuple[Floats, float]:
     """Coefficients (f,) and intercept of a logistic regression; `target` in [0, 1]."""
     share = weight / weight.sum()
     mean = share @ x
@@ -66,11 +66,32 @@ def fit(x: Floats, target: Floats, weight: Floats) -> tuple[Floats, float]:
 
     def loss(w: Floats) -> tuple[float, Floats]:
         s = z @ w
-        value = share @ (np.logaddexp(0.0, s) - target * s) + RIDGE * (w[:-1] @ w[:-1]) / 2
-        return float(value), z.T @ (share * (1 / (1 + np.exp(-s)) - target)) + RIDGE * np.append(w[:-1], 0.0)
+        value = share @ (np.logaddexp(0.0, s) - target * s) + ridge * (w[:-1] @ w[:-1]) / 2
+        return float(value), z.T @ (share * (1 / (1 + np.exp(-s)) - target)) + ridge * np.append(w[:-1], 0.0)
 
     w = minimize(loss, np.zeros(z.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 2000}).x
     return w[:-1] / spread, float(w[-1] - (w[:-1] * mean / spread).sum())
+
+
+def fit_links(path: Path) -> tuple[list[str], Floats, float]:
+    """Feature names, coefficients and intercept of what tells a correction from any other pair of elements."""
+    analyzer = Analyzer()
+    tables, labels = [], []
+    names: list[str] = []
+    for at in moments(conversations(path)):
+        related = relations([*(element.content for element in at.elements), at.message], analyzer)
+        older, newer, found = link_features(at.elements, related, analyzer)
+        names = list(found)
+        tables.append(np.stack(list(found.values()), axis=1))
+        pairs = zip(older, newer, strict=True)
+        labels += [at.corrected.get(at.elements[i].id) == at.elements[j].id for i, j in pairs]
+    x, y = np.concatenate(tables), np.array(labels, dtype=np.float64)
+    return names, *fit(x, y, np.ones(len(y)), LINK_RIDGE)
+
+
+def _model(names: list[str], coefficients: Floats, intercept: float) -> dict[str, object]:
+    rounded = {name: round(float(c), 6) for name, c in zip(names, coefficients, strict=True)}
+    return {"coefficients": rounded, "intercept": round(intercept, 6)}
 
 
 def edges(x: Floats, names: list[str], targets: dict[str, Floats], weight: Floats, owners: list[str]) -> list[float]:
@@ -97,13 +118,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=default)
     arguments = parser.parse_args()
     names, x, targets, weight, owners = examples(arguments.conversations)
-    body: dict[str, object] = {}
-    for part in PARTS:
-        coefficients, intercept = fit(x, targets[part], weight)
-        body[part] = {
-            "coefficients": {name: round(float(c), 6) for name, c in zip(names, coefficients, strict=True)},
-            "intercept": round(intercept, 6),
-        }
+    body: dict[str, object] = {
+        part: _model(names, *fit(x, targets[part], weight, RIDGE)) for part in ("decay", "protected")
+    }
+    body["replaced"] = _model(*fit_links(arguments.conversations))
     body["edges"] = edges(x, names, targets, weight, owners)
     body["fitted_on"] = {arguments.conversations.name: len(set(owners))}
     body["fitted_by"] = "benchmarks/fit_dialogue.py"

@@ -6,7 +6,6 @@ The pair is ordered: the older memory first. Features are named; `memrank/data/c
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import product
 
 import numpy as np
 
@@ -39,6 +38,9 @@ class Pair:
     newer: Memory
     old: Claim
     new: Claim
+
+
+_NONE: frozenset[str] = frozenset()
 
 
 class Comparer:
@@ -82,6 +84,7 @@ class Comparer:
         held = max(old_in_new, new_in_old)
         left_old, left_new = words_old - words_new, words_new - words_old
         numbers = _numbers(old, new)
+        opposite = opposites()
         names = _names(old, new, left_old, left_new)
         changes = _changes(old, new)
         denied = ("denial" in old.cues, "denial" in new.cues)
@@ -93,7 +96,7 @@ class Comparer:
             *numbers,
             float(bool(old.periods - new.periods and new.periods - old.periods)),
             float(bool(old.periods & new.periods)),
-            float(any(frozenset(two) in opposites() for two in product(left_old, left_new))),
+            float(any(not opposite.get(word, _NONE).isdisjoint(left_new) for word in left_old)),
             *names,
             *(float(denied[0] != denied[1]), float(denied[1] and not denied[0])),
             *changes[1:],
@@ -150,7 +153,7 @@ def _changes(old: Claim, new: Claim) -> list[float]:
 
 
 def in_order(tenant: Tenant, one: Rows, two: Rows) -> tuple[Rows, Rows]:
-    """The same pairs, the older memory first: by event date, else by when it was recorded; undated ones by their place."""
+    """The same pairs, the older first: by event date, else by when it was recorded; undated ones by their place."""
     when = np.where(np.isnan(tenant.times.event), tenant.times.created, tenant.times.event)
     place = np.arange(len(when))
     dated = ~(np.isnan(when[one]) | np.isnan(when[two]))

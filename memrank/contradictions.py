@@ -1,4 +1,4 @@
-"""Which memories of a store contradict each other: pairs of one tenant, each with a probability, evidence and a sentence.
+"""Which memories of a tenant contradict each other: pairs, each with a probability, its evidence and a sentence.
 
 Links that the data state (`superseded_by`) are reported as they are; all else is judged from the texts. A contradiction
 is reported as the newer memory against the older one; nothing is changed here.
@@ -34,8 +34,7 @@ class Contradiction:
     probability: float
     """In [0, 1]; 1 for what the data state."""
     evidence: tuple[str, ...]
-    """Short names of what speaks for it: `stated`, `correction`, `number`, `denial`, `ended`, `change`, `name`, `opposite`,
-    `words`."""
+    """What speaks for it: `stated`, `correction`, `ended`, `denial`, `number`, `name`, `change`, `words`."""
     sentence: str
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from memrank.errors import DataError, UsageError
+from memrank.fields import ALIASES
 from memrank.records import read_record
 from memrank.types import Memory, Note, Notes
 
@@ -52,8 +53,8 @@ def read_elements(records: Iterable[Mapping[str, object]]) -> tuple[tuple[Elemen
 
     A record has the fields of a memory: `id`, `content`, `role`, `turn`, `created_at`, `memory_type` (`tool_call`,
     `tool_output`, `document`), `pinned`, and `call_id`. Without an id it is named by its place (`#1`, `#2`); without a
-    turn number it opens a turn when the speaker changes. A repeated id counts once, at its last place, with a note; turn
-    numbers or times that go backwards stay as given, with a note: the order given counts.
+    turn number, a user message opens a turn, and so does what answers it. A repeated id counts once, at its last place,
+    with a note; turn numbers or times that go backwards stay as given, with a note: the order given counts.
     Raises DataError, with its place, for a record without content, UsageError for what is no list of records.
     """
     if isinstance(records, (str, bytes, Mapping)) or not isinstance(records, Iterable):
@@ -68,10 +69,13 @@ def read_elements(records: Iterable[Mapping[str, object]]) -> tuple[tuple[Elemen
     return tuple(_numbered(list(kept.values()), notes)), notes.as_tuple()
 
 
+def has_id(record: Mapping[str, object]) -> bool:
+    """Whether a record names itself."""
+    return any(record.get(name) not in (None, "") for name in ("id", *ALIASES["id"]))
+
+
 def _memory(record: Mapping[str, object], place: int, notes: Notes) -> Memory:
-    if isinstance(record, Mapping) and not any(
-        record.get(name) not in (None, "") for name in ("id", "uuid", "element_id")
-    ):
+    if isinstance(record, Mapping) and not has_id(record):
         record = {**record, "id": f"#{place + 1}"}
     try:
         memory, found = read_record(record, position=place)
@@ -88,16 +92,17 @@ def _kind(memory: Memory) -> Kind:
     if named in ("tool_result", "function_result"):
         return "tool_output"
     role = (memory.role or "").lower()
-    return _ROLES.get(role, "document" if not role else "user")
+    said = bool(role) or memory.speaker is not None or memory.turn is not None
+    return _ROLES.get(role, "user" if said else "document")
 
 
 def _numbered(read: Sequence[tuple[Memory, Kind]], notes: Notes) -> list[Element]:
     out: list[Element] = []
     turn, before, latest = 0, None, None
     for memory, kind in read:
-        # Numbers of another session may start again.
+        # Numbers of another session may start again. Without numbers, every user message opens a turn.
         mark = (memory.session_id, memory.turn) if memory.turn is not None else "user" if kind == "user" else "other"
-        if before is not None and mark != before:
+        if before is not None and (mark != before or mark == "user"):
             turn += 1
             if isinstance(mark, tuple) and isinstance(before, tuple) and mark[0] == before[0] and mark < before:
                 notes.add("info", "conversation", "turns_backwards", "turn numbers fall; the order given counts")

@@ -20,10 +20,6 @@ from memrank.types import Bools, Floats
 GRAIN = 2.0**24
 RECENT = 4
 """Elements at the end that stand for what is being talked about."""
-LEAST_SAME = 0.15
-"""Overlap from which a correction can be about an element."""
-SAME_VALUES, OTHER_VOICE = 0.6, 0.7
-"""What a correction counts that brings no other value, and one by the other side."""
 TOUCHES = 0.2
 """Share of an element's words that another must hold to count as speaking of it."""
 
@@ -95,7 +91,6 @@ def features(elements: Sequence[Element], message: str, analyzer: Analyzer) -> d
         **_facts(elements),
         **_reach(elements, related),
         **_threads(elements, related, cues),
-        **_corrections(corrections(elements, related, cues)),
         **_reruns(reruns(elements, related), elements, related),
     }
     out["user_lasting"] = kinds["user"] * out["cue_lasting"]
@@ -190,33 +185,6 @@ def _replies(user: Bools, said: Bools) -> NDArray[np.int64]:
     return reply
 
 
-def _corrections(strength: Floats) -> dict[str, Floats]:
-    """How strongly a later element corrects this one, and how strongly this one corrects another."""
-    return {"corrected": strength.max(axis=1, initial=0.0), "corrects": strength.max(axis=0, initial=0.0)}
-
-
-def corrections(elements: Sequence[Element], related: Relations, cues: Sequence[frozenset[str]]) -> Floats:
-    """(n, n): how strongly the column corrects the row, in [0, 1]: a later turn with words of correction, about the same
-    thing, with other values.
-    """
-    n = len(elements)
-    out = np.zeros((n, n))
-    claims = [read_claim(element.content) for element in elements]
-    turn = np.array([element.turn for element in elements])
-    calls = np.array([element.kind == "tool_call" for element in elements], dtype=np.bool_)
-    for j in range(n):
-        if elements[j].kind not in ("user", "assistant") or "correction" not in cues[j]:
-            continue
-        same = np.maximum(related.held[j, :j], related.cosine[:j, j])
-        same = np.where(calls[:j] | (turn[:j] == turn[j]), 0.0, same)
-        for i in np.flatnonzero(same > LEAST_SAME).tolist():
-            old, new = claims[i], claims[j]
-            differs = bool(new.numbers - old.numbers and old.numbers - new.numbers) or bool(new.names - old.names)
-            kind = 1.0 if elements[i].kind == elements[j].kind else OTHER_VOICE
-            out[i, j] = same[i] * (1.0 if differs else SAME_VALUES) * kind
-    return out
-
-
 def _reruns(again: Floats, elements: Sequence[Element], related: Relations) -> dict[str, Floats]:
     """Whether the same call was made again later, so that its result is newer; how much of a result was told since."""
     told = np.zeros(len(elements))
@@ -230,7 +198,7 @@ def _reruns(again: Floats, elements: Sequence[Element], related: Relations) -> d
 
 
 def reruns(elements: Sequence[Element], related: Relations) -> Floats:
-    """(n, n): how far the column, of the same kind, is the call of the row or its result made once more, in [0, 1]."""
+    """(n, n): how far the column is the row's call, or its result, made once more, in [0, 1]."""
     n = len(elements)
     out = np.zeros((n, n))
     made = {element.call_id: i for i, element in enumerate(elements) if element.kind == "tool_call" and element.call_id}

@@ -8,12 +8,11 @@ import numpy as np
 from memrank.dialogue.elements import Element
 from memrank.dialogue.evidence import (
     Relations,
-    corrections,
     features,
     last_turns,
     relations,
-    reruns,
 )
+from memrank.dialogue.links import link_features
 from memrank.dialogue.relevance import relevance_to
 from memrank.indexing import Analyzer
 from memrank.score.dialogue import faded, shipped, with_relevance
@@ -21,10 +20,9 @@ from memrank.text.talk import cues_of, questions
 from memrank.types import Bools, Floats
 
 PROTECTED_FROM = 0.35
-"""Probability from which an element counts as a commitment, an open question or a pending action: rather one too many."""
-CORRECTED_FROM = 0.5
-LEAST_CORRECTION = 0.2
-"""How strongly a later element must speak against this one to be named as what replaces it."""
+"""Probability from which an element counts as owing something: rather one too many."""
+REPLACED_FROM = 0.35
+"""Probability from which a later element counts as what corrects or replaces an earlier one."""
 SHIFTED_BELOW = 0.12
 """Meaning and words that a message shares with the last turns, at most, when it starts another topic."""
 PUSH = 0.15
@@ -71,7 +69,7 @@ def judge(
     shift = _shifted(elements, related, message)
     if shift:
         decay = faded(decay, _off_topic(elements, related), PUSH)
-    replaced = _replaced(elements, related, worth.corrected)
+    replaced = _replaced(elements, related, analyzer)
     gone = np.array([place is not None for place in replaced], dtype=np.bool_)
     decay = np.where(gone, 1.0, decay)
     protection = _protection(elements, worth.protected, gone, last_turns(elements, keep_last_turns))
@@ -107,19 +105,19 @@ def _owed(element: Element) -> str | None:
     return ACTION if cues & {"request", "later", "defer"} else None
 
 
-def _replaced(elements: Sequence[Element], related: Relations, likely: Floats) -> tuple[int | None, ...]:
-    cues = [cues_of(element.content) for element in elements]
-    against = np.maximum(corrections(elements, related, cues), reruns(elements, related))
-    out: list[int | None] = []
-    for i in range(len(elements)):
-        newer = int(against[i].argmax())
-        sure = likely[i] >= CORRECTED_FROM and against[i, newer] >= LEAST_CORRECTION
-        out.append(newer if sure else None)
-    return tuple(out)
+def _replaced(elements: Sequence[Element], related: Relations, analyzer: Analyzer) -> tuple[int | None, ...]:
+    """For each element the likeliest later one that corrects or replaces it; the later one, where two are alike."""
+    older, newer, links = link_features(elements, related, analyzer)
+    likely = shipped().replaced(links, len(elements))
+    best: dict[int, tuple[float, int]] = {}
+    for i, j, chance in zip(older.tolist(), newer.tolist(), likely.tolist(), strict=True):
+        if chance >= REPLACED_FROM:
+            best[i] = max(best.get(i, (0.0, -1)), (chance, j))
+    return tuple(best[i][1] if i in best else None for i in range(len(elements)))
 
 
 def _shifted(elements: Sequence[Element], related: Relations, message: str) -> bool:
-    """Whether a message of some length shares next to nothing with the last turns, or says that it changes the topic."""
+    """Whether a message shares next to nothing with the last turns, or says itself that it changes the topic."""
     n = len(elements)
     recent = [i for i in range(n) if elements[i].turn >= elements[-1].turn - 1]
     same = max(max(float(related.held[n, i]), float(related.held[i, n]), float(related.cosine[i, n])) for i in recent)
@@ -161,11 +159,12 @@ def _why(
     if found["user_lasting"][i]:
         said.append("states a lasting wish or limit of the user")
     if found["referred"][i] > 0:
-        said.append(f"{round(float(np.expm1(found['referred'][i])))} later elements speak of it")
-    return (
-        "; ".join(said)
-        or f"{elements[i].kind} of {round(float(np.expm1(found['back'][i])))} turns ago, referred to by none"
-    )
+        said.append(f"{_count(found['referred'][i])} later elements speak of it")
+    return "; ".join(said) or f"{elements[i].kind} of {_count(found['back'][i])} turns ago, referred to by none"
+
+
+def _count(logged: float) -> int:
+    return round(float(np.expm1(logged)))
 
 
 _SAID = {

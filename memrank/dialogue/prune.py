@@ -1,4 +1,4 @@
-"""Pruning a conversation: what stays in the context, what is summarized, what goes; within a budget, nothing owed lost."""
+"""Pruning a conversation: what stays in the context, what is summarized, what goes; nothing that is owed is lost."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -7,26 +7,19 @@ import numpy as np
 
 from memrank.dialogue.elements import Element, read_elements
 from memrank.dialogue.judge import LAST, Judgement, judge
+from memrank.dialogue.plan import SHORTEST, Counter, fitted, summaries
 from memrank.errors import MemrankError, ServiceError, UsageError
 from memrank.indexing import Analyzer
 from memrank.score import pack
 from memrank.score.dialogue import age_correlation
 from memrank.slate import ACTIONS
-from memrank.tenant import BYTES_PER_TOKEN, count_tokens
-from memrank.text.summary import extract
-from memrank.text.tokens import tokenizer_of
+from memrank.tenant import count_tokens
 from memrank.types import Bools, Floats, Note, Notes
 
-Counter = Callable[[str], int]
-"""Tokens of a text."""
 Scorer = Callable[[Sequence[Element], str], Judgement]
 """Judges a conversation, given the message: the embedded rules, or a model."""
 
 RECOMMENDED = {"keep_full": "retain", "summarize": "compress", "drop": "drop", "overwrite": "overwrite"}
-SUMMARY_SHARE = 0.35
-"""Share of an element's tokens that its summary may take."""
-SHORTEST = 24
-"""Tokens up to which an element is kept whole rather than summarized."""
 ALARM = 0.9
 """Correlation of age and decay from which the scorer has become a recency rule."""
 NEWEST_DOCUMENTS = 3
@@ -42,6 +35,9 @@ class Limits:
     keep_below: float = 0.3
     decay_threshold: float = 0.7
     drop_threshold: float = 0.9
+
+
+DEFAULTS = Limits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +131,7 @@ def prune(
     elements: Iterable[Mapping[str, object]],
     message: str,
     *,
-    limits: Limits = Limits(),  # noqa: B008 - frozen
+    limits: Limits = DEFAULTS,
     phase: str | None = None,
     counter: Counter = count_tokens,
     scorer: Scorer | None = None,
@@ -144,7 +140,7 @@ def prune(
     """What of a conversation stays in the context, given the user's message that has just arrived.
 
     `elements` are records (see `read_elements`), oldest first; the message is not among them. Tokens are those of
-    `counter`. A `scorer` that raises ServiceError is late or has failed: then the conservative policy holds, with a note.
+    `counter`. A `scorer` that raises ServiceError has failed: then the conservative policy holds, with a note.
     Raises UsageError and DataError for what cannot be read or limits that make no sense.
     """
     check_limits(limits)
@@ -189,8 +185,8 @@ def prune_elements(
     )
     planned = pack.planned(classes, replaced, protected)
     planned = np.where((planned == pack.SUMMARIZE) & (full <= SHORTEST), pack.KEEP, planned)
-    texts, short = _summaries(elements, message, planned, full, counter)
-    action = _fitted(elements, judged, planned, full, short, protected, limits.max_tokens, said)
+    texts, short = summaries(elements, message, planned, full, counter)
+    action = fitted(elements, judged, planned, full, short, protected, limits.max_tokens, said)
     texts = {i: text for i, text in texts.items() if action[i] == pack.SUMMARIZE}
     decisions = tuple(
         _decision(elements, judged, int(classes[i]), int(planned[i]), int(action[i]), full, short, texts.get(i), i)
@@ -250,82 +246,6 @@ def _conservative(elements: Sequence[Element], embedded: Judgement) -> Judgement
             "kept by the conservative policy" if keep else "dropped by the conservative policy" for keep in kept
         ),
     )
-
-
-def _summaries(
-    elements: Sequence[Element], message: str, planned: pack.Ints, full: Floats, counter: Counter
-) -> tuple[dict[int, str], Floats]:
-    """Summaries of what is to be summarized or may have to be, and their tokens (those of the whole where none is)."""
-    terms = tokenizer_of("english").terms
-    asked = dict.fromkeys(terms(message), 1.0)
-    texts: dict[int, str] = {}
-    short = full.copy()
-    for i in np.flatnonzero((planned <= pack.SUMMARIZE) & (full > SHORTEST)).tolist():
-        room = max(1, int(full[i] * SUMMARY_SHARE)) * BYTES_PER_TOKEN
-        text = extract(elements[i].content, asked, terms, room)
-        tokens = counter(text)
-        if text and tokens < full[i]:
-            texts[i], short[i] = text, tokens
-    return texts, short
-
-
-def _fitted(
-    elements: Sequence[Element],
-    judged: Judgement,
-    planned: pack.Ints,
-    full: Floats,
-    short: Floats,
-    protected: Bools,
-    max_tokens: int,
-    notes: Notes,
-) -> pack.Ints:
-    """Actions within the budget. A tool call and its result are one: both stay, or both go."""
-    units = _units(elements)
-    count = int(units.max()) + 1 if len(units) else 0
-    first = np.array([np.flatnonzero(units == unit)[0] for unit in range(count)], dtype=np.int64)
-
-    def each(values: Floats, fold: np.ufunc, start: float) -> Floats:
-        out = np.full(count, start)
-        fold.at(out, units, values)
-        return out
-
-    together = each(planned.astype(np.float64), np.minimum, float(pack.OVERWRITE)).astype(np.int64)
-    decay = each(judged.decay, np.minimum, 1.0)
-    whole, brief = each(full, np.add, 0.0), each(short, np.add, 0.0)
-    safe = each(protected.astype(np.float64), np.maximum, 0.0) > 0
-    together[safe] = pack.KEEP
-    # `pack.fit` drops the highest decay first, and among equals what stands last: the oldest here.
-    order = np.lexsort((-first, decay))
-    fitted, fits = pack.fit(
-        together[order], decay[order], whole[order], brief[order], safe[order], max_tokens=float(max_tokens)
-    )
-    if not fits:
-        text = "protected elements alone exceed max_tokens; all are kept"
-        notes.add("info", "conversation", "protected_over_budget", text)
-    out = np.empty(count, dtype=np.int64)
-    out[order] = fitted
-    action = out[units]
-    # Within a pair that stays, what is too short to be summarized stays whole.
-    action = np.where((action == pack.SUMMARIZE) & (short >= full), pack.KEEP, action)
-    # One that was replaced is overwritten also where its partner is merely dropped.
-    return np.where((action == pack.DROP) & (planned == pack.OVERWRITE), pack.OVERWRITE, action)
-
-
-def _units(elements: Sequence[Element]) -> pack.Ints:
-    """Number of the unit that each element belongs to, shape (n,): a tool call with its results, or one alone."""
-    calls: dict[str, int] = {}
-    out: list[int] = []
-    count = 0
-    for element in elements:
-        if element.call_id is not None and element.kind in ("tool_call", "tool_output"):
-            if element.call_id not in calls:
-                calls[element.call_id] = count
-                count += 1
-            out.append(calls[element.call_id])
-        else:
-            out.append(count)
-            count += 1
-    return np.array(out, dtype=np.int64)
 
 
 def _decision(

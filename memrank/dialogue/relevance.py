@@ -1,4 +1,4 @@
-"""How relevant each element of a conversation is to a message: the ranking's own prefilter and model, over the elements."""
+"""How relevant each element of a conversation is to a message, by the ranking's own prefilter and model."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ SITTING = "conversation"
 
 
 def relevance_to(elements: Sequence[Element], message: str, analyzer: Analyzer) -> Floats:
-    """Calibrated relevance of each element, shape (n,), in [0, 1]. Neighbouring elements count as neighbouring turns."""
+    """Calibrated relevance of each element, (n,), in [0, 1]. Neighbouring elements count as neighbouring turns."""
     if not message.strip():
         return np.zeros(len(elements))
     memories = [

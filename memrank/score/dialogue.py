@@ -1,10 +1,15 @@
-"""What an element of a conversation is worth, by three logistic models over its evidence, and how relevance enters.
+"""What an element of a conversation is worth, by logistic models over its evidence, and how relevance enters.
 
 The coefficients are fitted by `benchmarks/fit_dialogue.py` and shipped in `memrank/data/dialogue.json`. In a short
 conversation, what an element does decides (who said it, what it promises, what refers to it). In a long one nearly
 everything is background, and what the message asks about decides:
 
-    logit(keep) = share * logit(keep by evidence) + (1 - share) * logit(relevance), share = 1 / (1 + (n / LONG)^2)
+    logit(keep) = share * logit(keep by evidence) + (1 - share) * logit(keep by relevance)
+    share = 1 / (1 + (n / LONG)^2)
+
+Kept by relevance are the most relevant: an element's decay there is its standing, stretched so that the first STAYS of
+all elements come out below class 4. The relevance itself would not do: of a thousand turns, each is hardly likely to be
+needed.
 """
 
 import json
@@ -21,11 +26,16 @@ from memrank.score.relevance import combine, sigmoid
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-PARTS = ("decay", "protected", "corrected")
+PARTS = ("decay", "protected", "replaced")
+"""What is judged of an element, and (the last) of a pair of them."""
+USUAL = 40
+"""Elements of a usual conversation. In a longer one, any two are less likely to be a statement and its correction."""
 CLASSES = (0.3, 0.7, 0.9)
 """Decays at which the classes 2, 3 and 4 begin."""
-LONG = 150.0
+LONG = 120.0
 """Elements at which evidence and relevance count alike."""
+STAYS = (0.06, 0.2)
+"""Shares of a long conversation that relevance keeps whole, and keeps at all; a budget may keep less."""
 EDGE = 1e-6
 
 
@@ -37,8 +47,6 @@ class Worth:
     """0 essential to 1 worthless, from evidence alone."""
     protected: Floats
     """Probability that it is a commitment, an open question or a pending action."""
-    corrected: Floats
-    """Probability that something later corrects or replaces it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,18 +60,29 @@ class DialogueModel:
 
     def worth(self, features: Mapping[str, Floats]) -> Worth:
         """From the features of `dialogue.evidence`, each of shape (n,)."""
-        decay, protected, corrected = (
-            sigmoid(self.intercepts[part] + combine(features, self.coefficients[part])) for part in PARTS
-        )
+        decay, protected = (self._part(part, features) for part in PARTS[:2])
         stretched = np.interp(decay, (0.0, *self.edges, 1.0), (0.0, *CLASSES, 1.0))
-        return Worth(decay=stretched, protected=protected, corrected=corrected)
+        return Worth(decay=stretched, protected=protected)
+
+    def replaced(self, links: Mapping[str, Floats], n: int) -> Floats:
+        """Probability that the newer element of each pair corrects or replaces the older one, shape (pairs,), from the
+        features of `dialogue.links`, in a conversation of n elements.
+        """
+        likely = self._part("replaced", links)
+        return sigmoid(_logit(likely) - np.log(max(1.0, n / USUAL)))
+
+    def _part(self, part: str, features: Mapping[str, Floats]) -> Floats:
+        return sigmoid(self.intercepts[part] + combine(features, self.coefficients[part]))
 
 
 def with_relevance(decay: Floats, relevance: Floats) -> Floats:
     """Decay, shape (n,), once relevance to the message, in [0, 1], has its say in a long conversation."""
     n = len(decay)
     share = 1.0 / (1.0 + (n / LONG) ** 2)
-    return 1.0 - sigmoid(share * _logit(1.0 - decay) + (1.0 - share) * _logit(relevance))
+    rising = np.sort(relevance)
+    better = n - np.searchsorted(rising, relevance, side="right")
+    standing = np.interp(better / max(n, 1), (0.0, *STAYS, 1.0), (0.0, *CLASSES[1:], 1.0))
+    return 1.0 - sigmoid(share * _logit(1.0 - decay) + (1.0 - share) * _logit(1.0 - standing))
 
 
 def faded(decay: Floats, off_topic: Floats, push: float) -> Floats:
@@ -88,8 +107,9 @@ def _logit(share: Floats) -> Floats:
 def shipped() -> DialogueModel:
     """The model that comes with the package."""
     raw = json.loads(files("memrank.data").joinpath("dialogue.json").read_text(encoding="utf-8"))
+    first, second, third = raw["edges"]
     return DialogueModel(
         coefficients={part: raw[part]["coefficients"] for part in PARTS},
         intercepts={part: float(raw[part]["intercept"]) for part in PARTS},
-        edges=tuple(map(float, raw["edges"])),
+        edges=(float(first), float(second), float(third)),
     )

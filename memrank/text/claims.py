@@ -1,9 +1,10 @@
-"""What a text claims, as far as words show it: its numbers, names, dates, and the cues of change, denial and history."""
+"""What a text claims, as far as words show: numbers, names, dates, and the cues of change, denial and history."""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import product
 
 from memrank.text.lazy import Pattern
 from memrank.text.tokens import STOP_WORDS, Language, tokenizer_of
@@ -224,9 +225,13 @@ def _beside(tokens: list[re.Match[str]], i: int, stem: Callable[[str], list[str]
     return found
 
 
-@lru_cache(maxsize=1)
-def opposites(language: Language = "english") -> frozenset[frozenset[str]]:
-    """Pairs of stems that exclude each other."""
-    stem = tokenizer_of(language).terms
-    pairs = (pair.split("/") for pair in _OPPOSITES.split())
-    return frozenset(frozenset({*stem(a), *stem(b)}) for a, b in pairs if stem(a) and stem(b))
+@cache
+def opposites() -> Mapping[str, frozenset[str]]:
+    """Stems to the stems that exclude them, both ways."""
+    stem = tokenizer_of("english").terms
+    found: dict[str, set[str]] = {}
+    for pair in _OPPOSITES.split():
+        one, two = (stem(word) for word in pair.split("/"))
+        for a, b in (*product(one, two), *product(two, one)):
+            found.setdefault(a, set()).add(b)
+    return {word: frozenset(others) for word, others in found.items()}

@@ -31,7 +31,7 @@ CUES: Mapping[str, Pattern] = {
         r"|check|find|look (?:at|into|for|up)|write (?:me|the|a|to)|update|fix|switch|swap|go ahead|do (?:it|that"
         r"|so|the)"
         r"|get (?:me|the)|tell (?:him|her|them|me)|want(?:s)? (?:it|you|the|a|to|me)|must|don['’]?t forget|remember to"
-        r"|todo|to do|has to run|take the)\b|^(?:add|book|cancel|change|check|draft|find|fix|give|make|move|pull"
+        r"|to[- ]?do|has to run|take the)\b|^(?:add|book|cancel|change|check|draft|find|fix|give|make|move|pull"
         r"|run|send"
         r"|set|show|take|tell|try|update|use|write)\b)"
     ),
