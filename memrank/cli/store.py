@@ -8,6 +8,7 @@ from typing import Literal
 import click
 
 from memrank.cli import collector
+from memrank.cli.contradictions import contradictions
 from memrank.cli.decay import decay
 from memrank.cli.output import FILE, Notices, deliver, json_text
 from memrank.cli.sources import logs_of, memories_of, of_namespace
@@ -93,3 +94,4 @@ def export(source: str, namespace: str | None, out: str | None, strict: bool, qu
 
 
 store.add_command(decay)
+store.add_command(contradictions)

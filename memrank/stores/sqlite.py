@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -207,18 +207,30 @@ class SqliteStore:
         One transaction. All else about a memory stays as it is; one that the store does not hold is passed over.
         Raises UsageError for a key that is a name of a field, and keeps nothing then.
         """
+
+        def adding(keys: Mapping[str, object]) -> Callable[[Memory], Memory]:
+            named = keys.keys() & NAMES.keys()
+            if named:
+                raise UsageError(f"metadata cannot be given the keys {sorted(named)}: they are names of fields")
+            return lambda memory: replace(memory, metadata={**memory.metadata, **keys})
+
+        return self.edit((namespace, identity, adding(keys)) for namespace, identity, keys in values)
+
+    def edit(self, edits: Iterable[tuple[str | None, str, Callable[[Memory], Memory]]]) -> int:
+        """Put what `change` makes of a memory in its place, each given as (namespace, id, change); how many changed.
+
+        One transaction, so that nothing written meanwhile is lost. The text that is scored must stay as it is; a memory
+        that the store does not hold is passed over.
+        """
         changed = 0
         with self._writer.transaction(write=True) as connection:
             number = sqlite_file.change_number(sqlite_file.read_version(connection)) + 1
-            for namespace, identity, keys in values:
-                named = keys.keys() & NAMES.keys()
-                if named:
-                    raise UsageError(f"metadata cannot be given the keys {sorted(named)}: they are names of fields")
+            for namespace, identity, change in edits:
                 row = connection.execute(f"SELECT seq, record {_BY_ID}", (namespace, identity)).fetchone()
                 if row is None:
                     continue
                 memory, _ = parse_record(row[1], row[0], self._path)
-                record = _draft(replace(memory, metadata={**memory.metadata, **keys})).record
+                record = _draft(change(memory)).record
                 if record != row[1]:
                     connection.execute(_REPLACE, (record, number, row[0]))
                     changed += 1
