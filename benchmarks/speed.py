@@ -207,7 +207,9 @@ def _scoring(pipe, queries: Sequence[str], label: str, repeat: int) -> list[Row]
     analyzer = pipe.prefilter.analyzer
 
     def words(query: str) -> None:
-        question = Question(text=query, terms=analyzer.terms(query), idf=slate.query_terms, visible=len(slate.visible))
+        question = Question(
+            text=query, terms=analyzer.terms(query), idf=slate.query_terms, visible=len(slate.visible), aliased=0
+        )
         word_columns(slate.tenant, rows, question, analyzer)
 
     def both(query: str) -> None:

@@ -10,6 +10,7 @@ from memrank.score.conflict import Evidence, newest, shipped
 from memrank.score.words import Bag
 from memrank.slate import Column, Slate
 from memrank.tenant import Rows
+from memrank.text.claims import read_claim
 from memrank.text.tokens import tokenizer_of
 from memrank.types import Bools, Floats, Sensitivity
 
@@ -59,8 +60,15 @@ def evidence(slate: Slate, best: Rows) -> Evidence:
         session=np.array([alone + i if s is None else codes[s] for i, s in enumerate(sessions)], dtype=np.int64),
         age=slate[Column.AGE][best],
         dated=slate[Column.DATED][best] > 0,
+        ended=_ended(slate, best),
         historical=slate.time.sensitivity is Sensitivity.HISTORICAL,
     )
+
+
+def _ended(slate: Slate, best: Rows) -> Bools:
+    """Which candidates say that something ended, as `contradictions` reads them too."""
+    language = slate.tenant.language
+    return np.array(["ended" in read_claim(slate.memory(int(k)).content, language).cues for k in best], dtype=np.bool_)
 
 
 def _marked(slate: Slate, chosen: Iterable[str]) -> Bools:

@@ -34,6 +34,7 @@ FEATURES = (
     "gap",
     "only_old",
     "only_new",
+    "new_ended",
 )
 
 DAY = 86400.0
@@ -59,6 +60,8 @@ class Evidence:
     age: Floats
     """(k,): seconds; meaningless where `dated` is False."""
     dated: Bools
+    ended: Bools
+    """(k,): which candidates say that something ended."""
     historical: bool
     """Whether the query asks about the past."""
 
@@ -92,6 +95,7 @@ def pair_features(evidence: Evidence) -> dict[str, Floats]:
         "rank_new": rank[None, :] * whole,
         "historical": whole * evidence.historical,
         "gap": np.log1p(np.maximum(0.0, evidence.age[:, None] - evidence.age[None, :]) / DAY),
+        "new_ended": whole * evidence.ended[None, :] * same_question,
         "only_old": np.minimum((own[:, None] - shared) / 10.0, MOST_LEFT),
         "only_new": np.minimum((own[None, :] - shared) / 10.0, MOST_LEFT),
     }

@@ -20,6 +20,7 @@ def evidence(shared: list[list[float]], age: list[float], **changes: object) -> 
         "renamed": np.zeros((k, k), dtype=np.bool_),
         "session": np.arange(k),
         "age": np.array(age, dtype=np.float64),
+        "ended": np.zeros(k, dtype=np.bool_),
         "dated": np.ones(k, dtype=np.bool_),
         "historical": False,
     }
@@ -69,3 +70,11 @@ def test_ends_are_never_outdated_themselves(k: int, data: st.DataObject) -> None
         if end[i] >= 0:
             assert end[end[i]] == -1
             assert age[end[i]] < age[i]
+
+
+def test_words_of_an_end_speak_for_a_newer_value_where_both_answer_the_question() -> None:
+    given_ = evidence([[10.0, 5.0], [5.0, 10.0]], [30 * DAY, 0.0], asked=np.full((2, 2), 4.0))
+    told = evidence(
+        [[10.0, 5.0], [5.0, 10.0]], [30 * DAY, 0.0], asked=np.full((2, 2), 4.0), ended=np.array([False, True])
+    )
+    assert shipped().probability(told)[0, 1] > shipped().probability(given_)[0, 1]
