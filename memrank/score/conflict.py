@@ -95,9 +95,9 @@ def pair_features(evidence: Evidence) -> dict[str, Floats]:
         "rank_new": rank[None, :] * whole,
         "historical": whole * evidence.historical,
         "gap": np.log1p(np.maximum(0.0, evidence.age[:, None] - evidence.age[None, :]) / DAY),
-        "new_ended": whole * evidence.ended[None, :] * same_question,
         "only_old": np.minimum((own[:, None] - shared) / 10.0, MOST_LEFT),
         "only_new": np.minimum((own[None, :] - shared) / 10.0, MOST_LEFT),
+        "new_ended": whole * evidence.ended[None, :] * same_question,
     }
 
 
