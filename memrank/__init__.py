@@ -19,11 +19,14 @@ from memrank.errors import (
 
 if TYPE_CHECKING:
     from memrank.api import load, read_memory
+    from memrank.dialogue.conversation import Conversation
+    from memrank.dialogue.prune import prune
     from memrank.pipeline import Pipeline, Ranking
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Conversation",
     "DataError",
     "DependencyError",
     "MemrankError",
@@ -36,10 +39,13 @@ __all__ = [
     "UsageError",
     "__version__",
     "load",
+    "prune",
     "read_memory",
 ]
 
 _LATE = {
+    "Conversation": "memrank.dialogue.conversation",
+    "prune": "memrank.dialogue.prune",
     "load": "memrank.api",
     "read_memory": "memrank.api",
     "Pipeline": "memrank.pipeline",

@@ -19,6 +19,7 @@ COMMANDS = {
     "init": ("memrank.cli.specs", "Write a first spec, commented, ready to run."),
     "check": ("memrank.cli.specs", "Check specs without running them."),
     "schema": ("memrank.cli.specs", "Print the JSON Schema of the spec, for editors."),
+    "conversation": ("memrank.cli.conversation", "Prune a conversation to what its context needs."),
     "store": ("memrank.cli.store", "Keep memories: import, export, and what they are worth."),
 }
 

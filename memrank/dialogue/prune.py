@@ -101,9 +101,9 @@ class Pruned:
             if d.action in ("keep_full", "summarize")
         ]
 
-    def to_dict(self) -> dict[str, object]:
-        """The JSON form, `memrank.conversation/1`."""
-        rows = [
+    def rows(self) -> list[dict[str, object]]:
+        """Every decision, with the field names of the `elements` view."""
+        return [
             {
                 "element_id": decision.id,
                 "decay": decision.decay,
@@ -119,9 +119,12 @@ class Pruned:
             }
             for decision in self.decisions
         ]
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form, `memrank.conversation/1`."""
         return {
             "schema": "memrank.conversation/1",
-            "scored_elements": rows,
+            "scored_elements": self.rows(),
             "monitors": asdict(self.monitors),
             "notes": [asdict(note) for note in self.notes],
         }

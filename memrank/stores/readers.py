@@ -79,6 +79,25 @@ def read_memories(path: str | os.PathLike[str], *, importance_scale: float = 1.0
     )
 
 
+def read_elements_of(path: str | os.PathLike[str]) -> tuple[list[Mapping[str, object]], tuple[Note, ...]]:
+    """The records of a conversation's file in its order, as they are, and what had to be left out.
+
+    The forms are those of `read_memories`. Raises DataError if the file cannot be read, or nothing in it can be used.
+    """
+    notes = Notes()
+    shaper = Shaper(notes)
+    records: list[Mapping[str, object]] = []
+    for item in iter_items(Path(path), len, notes):
+        found = [] if item.fault else [record for record in shaper.records(item.value) if isinstance(record, Mapping)]
+        if not found:
+            notes.add("repair", "read", "bad_line", f"{item.where}: {item.fault or 'no element'}; it was left out")
+        records += found
+    grave = notes.as_tuple()
+    if grave and not records:
+        raise DataError(f"{os.fspath(path)}: no element can be used", hint=grave[0].detail)
+    return records, notes.as_tuple()
+
+
 def dump_jsonl(memories: Iterable[Memory]) -> Iterator[str]:
     """The memories as lines of JSON, each with its line end; `read_memories` reads them as they were."""
     for memory in memories:
