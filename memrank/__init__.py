@@ -16,12 +16,12 @@ from memrank.errors import (
     StoreError,
     UsageError,
 )
+from memrank.version import __version__
 
 if TYPE_CHECKING:
     from memrank.api import load, read_memory
     from memrank.pipeline import Pipeline, Ranking
 
-__version__ = "0.1.0"
 
 __all__ = [
     "DataError",

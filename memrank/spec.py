@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, Metric, MetricKey, Share, Time
+from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, Metric, MetricKey, Regex, Share, Time
 from memrank.text.dates import format_duration
 from memrank.types import Sensitivity
 
@@ -303,6 +303,32 @@ class ReviewSpec(_Section):
     """How many of the first results are looked at for that."""
     stale_score_above: Share = 0.5
     """A stale or superseded item with a composite above this asks for review."""
+    check_older_than: Duration = 365 * 86400.0
+    """With a read log: a returned item older than this with a composite above `stale_score_above` is checked."""
+
+
+class CacheSpec(_Section):
+    size: Count = 1000
+    """Answers that are kept at the most; the one asked longest ago goes first."""
+    lifetime: Duration = 3600.0
+    """How long an answer is kept."""
+    granularity: Grace = 60.0
+    """Reads whose `as_of` lies in the same span of this length are the same read; `0s`: only the same instant."""
+
+
+class ReadsSpec(_Section):
+    log: str | None = Field(default=None, min_length=1)
+    """The SQLite file that every read is recorded in, relative to the spec; made where there is none."""
+    text: Literal["off", "hashed", "full"] = "full"
+    """What is recorded of queries and memories: `full` text but secrets; `hashed` salted hashes; `off` ids alone."""
+    redact: tuple[Regex, ...] = ()
+    """Regular expressions of what is removed from recorded text, besides keys, tokens and passwords."""
+    keep: Duration = 90 * 86400.0
+    """Reads that are older than this, counted from the newest, are deleted from the log."""
+    durable: bool = False
+    """Every read waits until its record is on the disk; otherwise records are written within a second."""
+    cache: CacheSpec | None = CacheSpec()
+    """Identical reads are answered from memory; `null`: never."""
 
 
 class GateSpec(_Section):
@@ -360,6 +386,8 @@ class Spec(_Section):
     """Every ranking waits for a person's decision."""
     review: ReviewSpec = ReviewSpec()
     """When a read needs a person's eyes."""
+    reads: ReadsSpec | None = None
+    """The log and the cache of reads; neither where it is left out."""
     evaluate: EvaluateSpec | None = None
     """The golden set of this pipeline and the gates it must pass."""
     compile: CompileSpec | None = None
@@ -373,3 +401,9 @@ class Spec(_Section):
         if twice:
             raise ValueError(f"{', '.join(twice)} stands more than once; a stage may stand once")
         return stages
+
+    @model_validator(mode="after")
+    def _high_stakes_are_logged_in_full(self) -> Self:
+        if self.high_stakes and self.reads is not None and self.reads.log is not None and self.reads.text != "full":
+            raise ValueError(f"high_stakes does not go with reads.text: {self.reads.text}; allowed: full")
+        return self

@@ -41,14 +41,27 @@ class Store(Protocol):
         """Opaque; equal versions hold equal memories."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uses:
+    """What became of the uses that were to be counted, by the ids of the memories."""
+
+    counted: tuple[str, ...]
+    limited: tuple[str, ...]
+    """Counted often enough lately: not counted again."""
+    unknown: tuple[str, ...]
+
+
+@runtime_checkable
 class WritableStore(Store, Protocol):
     """Keeps what it is given: every write is one transaction, and survives a kill once it has returned."""
 
     def append(self, memories: Sequence[Memory]) -> int:
         """Add memories, or replace those with the same namespace and id; how many were written."""
 
-    def record_use(self, namespace: str | None, ids: Sequence[str], at: datetime) -> int:
-        """Count one use of each memory at that time; how many were found."""
+    def record_use(
+        self, namespace: str | None, ids: Sequence[str], at: datetime, *, session: str | None = None
+    ) -> Uses:
+        """Count one use of each memory at that time, in a session where there is one."""
 
 
 def choose_namespace(asked: str | None, known: Sequence[str | None]) -> str | None:

@@ -13,7 +13,7 @@ from memrank.fileio import canonical_json
 from memrank.indexing import Analyzer
 from memrank.records import read_record, write_record
 from memrank.stores import sqlite_file
-from memrank.stores.base import Snapshot, choose_namespace, visible
+from memrank.stores.base import Snapshot, Uses, choose_namespace, visible
 from memrank.stores.sqlite_tenant import Namespace, pack_terms, pack_vector, parse_record
 from memrank.tenant import scored_text
 from memrank.text.dates import parse_moment
@@ -167,18 +167,21 @@ class SqliteStore:
                 sqlite_file.write_version(connection, number)
         return len(given)
 
-    def record_use(self, namespace: str | None, ids: Sequence[str], at: datetime) -> int:
-        """Count one use of each memory at that time; how many were found. One transaction.
+    def record_use(
+        self, namespace: str | None, ids: Sequence[str], at: datetime, *, session: str | None = None
+    ) -> Uses:
+        """Count one use of each memory at that time. One transaction.
 
         The time of the last use only moves forward. The namespace is chosen as in a snapshot.
         """
         moment = parse_moment(at).moment
-        found = 0
+        found: dict[str, bool] = {}
         with self._writer.transaction(write=True) as connection:
             name = choose_namespace(namespace, _known(connection))
             number = sqlite_file.change_number(sqlite_file.read_version(connection)) + 1
             for identity in dict.fromkeys(ids):
                 row = connection.execute(f"SELECT seq, record {_BY_ID}", (name, identity)).fetchone()
+                found[identity] = row is not None
                 if row is None:
                     continue
                 memory, _ = parse_record(row[1], row[0], self._path)
@@ -190,10 +193,10 @@ class SqliteStore:
                 )
                 update = "UPDATE memories SET record = ?, changed = ? WHERE seq = ?"
                 connection.execute(update, (_draft(used).record, number, row[0]))
-                found += 1
-            if found:
+            if any(found.values()):
                 sqlite_file.write_version(connection, number)
-        return found
+        counted = tuple(identity for identity, there in found.items() if there)
+        return Uses(counted=counted, limited=(), unknown=tuple(i for i, there in found.items() if not there))
 
     def _look_again(self, connection: sqlite3.Connection, version: str) -> None:
         if self._opened != self._reader.opened:  # it may be another file by now

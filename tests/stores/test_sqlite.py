@@ -21,6 +21,7 @@ from memrank.records import read_record
 from memrank.registry import store_kind
 from memrank.score.bm25 import score
 from memrank.stores import sqlite, sqlite_door, sqlite_file, sqlite_tenant
+from memrank.stores.base import Uses
 from memrank.stores.sqlite import SqliteStore
 from memrank.tenant import Tenant
 from memrank.text.dates import parse_moment
@@ -176,8 +177,10 @@ def test_a_memory_that_cannot_be_kept_stops_the_whole_write(
 
 def test_uses_are_counted_and_the_last_one_is_kept(store: SqliteStore, path: Path) -> None:
     store.append([memory("a", namespace="n"), replace(memory("b", namespace="n"), access_count=4)])
-    assert store.record_use("n", ["a", "b", "a", "missing"], NOW) == 2
-    assert store.record_use(None, ["a"], NOW.replace(year=2025)) == 1
+    assert store.record_use("n", ["a", "b", "a", "missing"], NOW) == Uses(
+        counted=("a", "b"), limited=(), unknown=("missing",)
+    )
+    assert store.record_use(None, ["a"], NOW.replace(year=2025)).counted == ("a",)
     with SqliteStore(path, ANALYZER) as other:
         a, b = tenant(other, "n").memories
     assert (a.access_count, b.access_count) == (2, 5)
@@ -187,7 +190,7 @@ def test_uses_are_counted_and_the_last_one_is_kept(store: SqliteStore, path: Pat
 
 def test_a_use_of_another_tenants_memory_is_not_counted(store: SqliteStore) -> None:
     store.append([memory("a", namespace="one"), memory("b", namespace="two")])
-    assert store.record_use("two", ["a"], NOW) == 0
+    assert store.record_use("two", ["a"], NOW).unknown == ("a",)
     for unknown in ("three", None):
         with pytest.raises(NamespaceError):
             store.record_use(unknown, ["a"], NOW)
@@ -197,7 +200,7 @@ def test_a_use_of_another_tenants_memory_is_not_counted(store: SqliteStore) -> N
 def test_a_use_without_a_change_leaves_the_version(store: SqliteStore) -> None:
     store.append([memory("a")])
     version = store.store_version()
-    assert store.record_use(None, ["missing"], NOW) == 0
+    assert store.record_use(None, ["missing"], NOW).counted == ()
     assert store.store_version() == version
 
 
