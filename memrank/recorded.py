@@ -5,13 +5,14 @@ the pool are kept as they are; what the later stages do with them can be compute
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memrank.score import bm25
+from memrank.score.fuse import order
 from memrank.score.words import Bag
 from memrank.slate import Column, Limits, Slate
 from memrank.tenant import Rows, Tenant
@@ -173,3 +174,13 @@ def unpack_counts(data: bytes) -> NDArray[np.int64]:
     if not data or data[0] not in (1, 2, 4):
         raise ValueError("these are no counts")
     return np.frombuffer(data, dtype=f"<u{data[0]}", offset=1).astype(np.int64)
+
+
+def first_returned(recorded: Recorded, ids: Sequence[str], count: int) -> list[int]:
+    """Places of the first results, best first; `ids` are those of the candidates."""
+    numbers = recorded.numbers
+    kept = np.flatnonzero(numbers[Column.REASON] == 0)
+    when = np.where(numbers[Column.DATED] > 0, numbers[Column.WHEN], -np.inf)
+    by_id = np.argsort(np.argsort(np.array(ids, dtype=object)[kept], kind="stable")).astype(np.float64)
+    found: list[int] = kept[order(numbers[Column.SCORE][kept], when[kept], -by_id)][:count].tolist()
+    return found
