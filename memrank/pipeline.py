@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dspy
 import numpy as np
@@ -25,10 +25,14 @@ from memrank.spec import Spec
 from memrank.stages.base import Stage
 from memrank.stages.prefilter import Prefilter
 from memrank.stages.pruner import Pruner
-from memrank.stores.base import Snapshot, Store
+from memrank.stores.base import Snapshot, Store, Uses
 from memrank.stores.given import Given
 from memrank.tenant import Rows
 from memrank.types import Note, Query
+
+if TYPE_CHECKING:  # they bring sqlite3, which a pipeline without a log does without
+    from memrank.stores.readlog import ReadLog
+    from memrank.stores.readlog_review import Decision
 
 WRITABLE = frozenset(
     {"callbacks", "history", "forward"}
@@ -205,6 +209,40 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         """Write what waits for the read log; a note where that failed, None also for a pipeline without a log."""
         writer = self._reads.writer if self._reads is not None else None
         return None if writer is None else writer.flush()
+
+    def used(
+        self, read_id: str, ids: Sequence[str], *, session: str | None = None, at: str | datetime | None = None
+    ) -> Uses | None:
+        """Say which memories of a read were of use: kept with the read, and counted in a store that can be written.
+
+        What the store counted; None where it cannot be written. `at` is ISO 8601 or a datetime, the clock where it is
+        left out. Raises UsageError without a read log, DataError for a read that is not in it and for memories that
+        the read did not judge.
+        """
+        from memrank.feedback import record_used
+
+        return record_used(self._log(), self.store, read_id, ids, session=session, at=moment(at))
+
+    def decided(self, read_id: str) -> "Decision":
+        """What a person decided about a read: `accepted`, `rejected` or `edited`; `undecided` while it waits, and
+        `not_queued` for one that asked for nobody.
+
+        Raises UsageError without a read log, DataError for a read that is not in it.
+        """
+        from memrank.stores.readlog_review import decided
+
+        log = self._log()
+        return decided(log, log.find(read_id))
+
+    def _log(self) -> "ReadLog":
+        """The log, with everything in it that this pipeline has read."""
+        writer = self._reads.writer if self._reads is not None else None
+        if writer is None:
+            raise UsageError("the spec has no read log", hint="reads: {log: FILE}")
+        from memrank.stores.readlog import ReadLog
+
+        writer.flush()
+        return ReadLog(writer.path)
 
     def cache_info(self) -> CacheInfo | None:
         """Hits and misses of the cache since the pipeline was built; None without one."""

@@ -8,16 +8,19 @@ from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memrank.cache import Cache
 from memrank.fileio import canonical_json, sha256_hex
 from memrank.result import Result
 from memrank.slate import Slate
 from memrank.spec import ReadsSpec, Spec
-from memrank.stores.readlog_entry import Call, Origin, Reading
-from memrank.stores.readlog_writer import Settings, Writer
 from memrank.types import Note, Query
 from memrank.version import __version__
+
+if TYPE_CHECKING:  # they bring sqlite3, which a pipeline without a log does without
+    from memrank.stores.readlog_entry import Origin
+    from memrank.stores.readlog_writer import Writer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +35,7 @@ class Read:
 class Reads:
     """The cache and the log of a pipeline, as far as its spec has them."""
 
-    def __init__(self, spec: ReadsSpec, writer: Writer | None) -> None:
+    def __init__(self, spec: ReadsSpec, writer: "Writer | None") -> None:
         self.writer = writer
         kept = spec.cache
         self.cache: Cache[Result] | None = None if kept is None else Cache(kept.size, kept.lifetime)
@@ -64,6 +67,8 @@ class Reads:
         """Record an answer; `read` is None where it was kept. A note where the log cannot be written."""
         if self.writer is None:
             return None
+        from memrank.stores.readlog_entry import Call, Reading
+
         meta = result.meta
         call = Call(
             read_id=meta.read_id,
@@ -85,6 +90,8 @@ def open_reads(spec: Spec, folder: Path, spec_sha256: str, analyzer_id: Callable
         return None
     writer = None
     if wanted.log is not None:
+        from memrank.stores.readlog_writer import Settings, Writer
+
         settings = Settings(
             path=(folder / wanted.log).absolute(),
             origin=Made(spec=spec, spec_sha256=spec_sha256, analyzer_id=analyzer_id),
@@ -105,8 +112,10 @@ class Made:
     spec_sha256: str
     analyzer_id: Callable[[], str]
 
-    def __call__(self) -> Origin:
+    def __call__(self) -> "Origin":
         """As every record of the pipeline has it."""
+        from memrank.stores.readlog_entry import Origin
+
         return Origin(
             spec_sha256=self.spec_sha256,
             spec=json.dumps(self.spec.model_dump(mode="json", exclude_unset=True)),

@@ -19,7 +19,8 @@ COMMANDS = {
     "init": ("memrank.cli.specs", "Write a first spec, commented, ready to run."),
     "check": ("memrank.cli.specs", "Check specs without running them."),
     "schema": ("memrank.cli.specs", "Print the JSON Schema of the spec, for editors."),
-    "store": ("memrank.cli.store", "Keep memories: import and export."),
+    "store": ("memrank.cli.store", "Keep memories: import, export and forget."),
+    "reads": ("memrank.cli.reads", "Look into the read log: list, replay, review, count."),
 }
 
 COMPLETION = "_MEMRANK_COMPLETE"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from memrank.cli import collector
+from memrank.cli.forget import forget
 from memrank.cli.output import FILE, Notices, deliver, json_text
 from memrank.errors import NamespaceError, UsageError
 
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 @click.group()
 def store() -> None:
-    """Keep memories: import them into a durable store, and get them out again."""
+    """Keep memories: import them into a durable store, get them out again, forget them."""
+
+
+store.add_command(forget)
 
 
 @store.command("import")
