@@ -14,7 +14,8 @@ from memrank.cache import Cache
 from memrank.fileio import canonical_json, sha256_hex
 from memrank.result import Result
 from memrank.slate import Slate
-from memrank.spec import ReadsSpec, Spec
+from memrank.spec import Spec
+from memrank.specreads import ReadsSpec
 from memrank.types import Note, Query
 from memrank.version import __version__
 

@@ -157,7 +157,7 @@ def unpack(data: bytes) -> dict[str, Floats]:
         table.reshape(-1)[places] = np.frombuffer(body, dtype="<f8", count=count, offset=4 * count)
         rest = np.frombuffer(body, dtype="<f8", offset=12 * count)
         table[head["dense"]] = rest.reshape(len(head["dense"]), n)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except (ValueError, KeyError, TypeError, IndexError) as error:
         raise ValueError("these are no columns") from error
     table.flags.writeable = False
     return dict(zip(names, table, strict=True))
@@ -171,7 +171,7 @@ def pack_counts(counts: NDArray[np.int64]) -> bytes:
 
 def unpack_counts(data: bytes) -> NDArray[np.int64]:
     """What `pack_counts` was given. Raises ValueError for anything else."""
-    if not data or data[0] not in (1, 2, 4):
+    if not data or data[0] not in (1, 2, 4) or (len(data) - 1) % data[0]:
         raise ValueError("these are no counts")
     return np.frombuffer(data, dtype=f"<u{data[0]}", offset=1).astype(np.int64)
 

@@ -56,6 +56,7 @@ class Move:
     rank: tuple[int | None, int | None]
     score: tuple[float, float]
     reason: tuple[str | None, str | None]
+    action: tuple[str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +140,13 @@ def moves(then: Result, now: Result) -> tuple[Move, ...]:
     after = {item.id: item for item in (*now.results, *now.excluded)}
     found = [(item, after[item.id]) for item in (*then.results, *then.excluded)]
     return tuple(
-        Move(id=a.id, rank=(a.rank, b.rank), score=(a.score, b.score), reason=(a.reason, b.reason))
+        Move(
+            id=a.id,
+            rank=(a.rank, b.rank),
+            score=(a.score, b.score),
+            reason=(a.reason, b.reason),
+            action=(a.action, b.action),
+        )
         for a, b in found
         if _fate(a) != _fate(b)
     )

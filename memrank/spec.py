@@ -7,7 +7,6 @@ Durations are held in seconds and written with a unit (`14d`).
 from typing import Annotated, Literal, Self
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -16,7 +15,9 @@ from pydantic import (
     model_validator,
 )
 
-from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, Metric, MetricKey, Regex, Share, Time
+from memrank.specbase import Section
+from memrank.specreads import ReadsSpec, ReviewSpec
+from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, Metric, MetricKey, Share, Time
 from memrank.text.dates import format_duration
 from memrank.types import Sensitivity
 
@@ -24,12 +25,7 @@ SUM_TOLERANCE = 1e-6
 NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 
 
-class _Section(BaseModel):
-    # Not `use_attribute_docstrings`: reading them costs every start 50 ms. `specdocs` reads them for the schema.
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
-
-
-class PerType(_Section):
+class PerType(Section):
     """A duration for each memory type, and one for all others."""
 
     model_config = ConfigDict(extra="allow")
@@ -58,7 +54,7 @@ DurationPerType = Annotated[
 ]
 
 
-class StoreSpec(_Section):
+class StoreSpec(Section):
     kind: Literal["jsonl.v1", "sqlite.v1"]
     """`jsonl.v1` reads a file (JSONL, JSON or CSV) and never writes it; `sqlite.v1` keeps memories durably."""
     path: str = Field(min_length=1)
@@ -69,7 +65,7 @@ class StoreSpec(_Section):
     """The scale on which the file states importance."""
 
 
-class ExampleSpec(_Section):
+class ExampleSpec(Section):
     query: str = Field(min_length=1)
     """What `memrank run SPEC` asks when it is given no query."""
     as_of: Time | None = None
@@ -78,14 +74,14 @@ class ExampleSpec(_Section):
     """Field (or `metadata.KEY`) to the value or values it may have."""
 
 
-class IndexSpec(_Section):
+class IndexSpec(Section):
     language: Literal["english", "none"] = "english"
     """Stemming and stop words; `none` matches words as they are written, for any other language."""
     embedder: Literal["wordllama", "none"] = "wordllama"
     """Sentence vectors: `wordllama` is a static 256-d model inside its package, `none` ranks by words alone."""
 
 
-class PrefilterSpec(_Section):
+class PrefilterSpec(Section):
     kind: Literal["prefilter.hybrid.v1"]
     """Hybrid search: BM25 and sentence vectors, fused."""
     top_k: Count = 100
@@ -115,7 +111,7 @@ KERNEL_FIELDS: dict[str, frozenset[str]] = {
 }
 
 
-class TemporalSpec(_Section):
+class TemporalSpec(Section):
     kind: Literal["temporal.v1"]
     """How fresh each memory is for this query."""
     sensitivity: Sensitivity | Literal["auto"] = "auto"
@@ -165,7 +161,7 @@ class TemporalSpec(_Section):
         return self
 
 
-class Weights(_Section):
+class Weights(Section):
     """What the composite is made of; the weights sum to 1."""
 
     relevance: Share = 0.0
@@ -185,7 +181,7 @@ class Weights(_Section):
         return self
 
 
-class Alphas(_Section):
+class Alphas(Section):
     """Bounded boosts on relevance, each in [0, 1]: a part at 0.5 changes nothing."""
 
     freshness: Share = 0.0
@@ -196,7 +192,7 @@ class Alphas(_Section):
     """How strongly the authority of the source moves relevance."""
 
 
-class ImportanceSpec(_Section):
+class ImportanceSpec(Section):
     decay: Literal["exponential", "linear", "none"] = "exponential"
     """How importance falls with the months since a memory was recorded."""
     rate_per_month: Share = 0.02
@@ -207,14 +203,14 @@ class ImportanceSpec(_Section):
     """Which counts boost: `use` leaves out those imported as `retrieval_count`, `retrieval` takes both."""
 
 
-class SupersessionSpec(_Section):
+class SupersessionSpec(Section):
     infer: bool = True
     """Whether newer values that no `superseded_by` states are recognised: the older one ranks just below the newer."""
     threshold: Share = 0.28
     """How likely it must be. Lower finds more; a wrong find costs one place."""
 
 
-class RankerSpec(_Section):
+class RankerSpec(Section):
     kind: Literal["ranker.v1"]
     """Relevance, importance and freshness combined; thresholds; superseded facts below their successors."""
     judge: Literal["embedded"] = "embedded"
@@ -256,7 +252,7 @@ class RankerSpec(_Section):
         return self
 
 
-class ContextSpec(_Section):
+class ContextSpec(Section):
     heading: str = "Context from previous interactions"
     """First line of the context block."""
     footer: str = ""
@@ -269,7 +265,7 @@ class ContextSpec(_Section):
     """`importance`: importance 8 of 10 and above first, then by relevance x importance; `score`: by score."""
 
 
-class PrunerSpec(_Section):
+class PrunerSpec(Section):
     kind: Literal["pruner.v1"]
     """What stays in the context: keep, summarize or drop, within a token budget."""
     max_tokens: Count = 1200
@@ -294,44 +290,7 @@ class PrunerSpec(_Section):
         return self
 
 
-class ReviewSpec(_Section):
-    top_score_below: Share = 0.4
-    """A best score below this asks for review."""
-    ambiguity_margin: Share = 0.05
-    """Neighbouring scores closer than this ask for review."""
-    ambiguity_top: int = Field(default=3, ge=2, le=1000)
-    """How many of the first results are looked at for that."""
-    stale_score_above: Share = 0.5
-    """A stale or superseded item with a composite above this asks for review."""
-    check_older_than: Duration = 365 * 86400.0
-    """With a read log: a returned item older than this with a composite above `stale_score_above` is checked."""
-
-
-class CacheSpec(_Section):
-    size: Count = 1000
-    """Answers that are kept at the most; the one asked longest ago goes first."""
-    lifetime: Duration = 3600.0
-    """How long an answer is kept."""
-    granularity: Grace = 60.0
-    """Reads whose `as_of` lies in the same span of this length are the same read; `0s`: only the same instant."""
-
-
-class ReadsSpec(_Section):
-    log: str | None = Field(default=None, min_length=1)
-    """The SQLite file that every read is recorded in, relative to the spec; made where there is none."""
-    text: Literal["off", "hashed", "full"] = "full"
-    """What is recorded of queries and memories: `full` text but secrets; `hashed` salted hashes; `off` ids alone."""
-    redact: tuple[Regex, ...] = ()
-    """Regular expressions of what is removed from recorded text, besides keys, tokens and passwords."""
-    keep: Duration = 90 * 86400.0
-    """Reads that are older than this, counted from the newest, are deleted from the log."""
-    durable: bool = False
-    """Every read waits until its record is on the disk; otherwise records are written within a second."""
-    cache: CacheSpec | None = CacheSpec()
-    """Identical reads are answered from memory; `null`: never."""
-
-
-class GateSpec(_Section):
+class GateSpec(Section):
     min: float | None = None
     """The metric must not be below this."""
     max: float | None = None
@@ -344,7 +303,7 @@ class GateSpec(_Section):
         return self
 
 
-class EvaluateSpec(_Section):
+class EvaluateSpec(Section):
     evalset: str = Field(min_length=1)
     """The golden set's folder, relative to the spec."""
     gates: dict[MetricKey, GateSpec] = Field(
@@ -353,7 +312,7 @@ class EvaluateSpec(_Section):
     """Metric to the bounds it must keep."""
 
 
-class CompileSpec(_Section):
+class CompileSpec(Section):
     objective: Metric = "nDCG@10"
     """The metric that compiling raises."""
     optimizer: Literal["weights"] = "weights"
@@ -363,7 +322,7 @@ class CompileSpec(_Section):
 StageSpec = Annotated[PrefilterSpec | TemporalSpec | RankerSpec | PrunerSpec, Field(discriminator="kind")]
 
 
-class Spec(_Section):
+class Spec(Section):
     """One pipeline: where memories come from, the stages that rank them, and when a person must look."""
 
     memrank: FormatVersion

@@ -1,16 +1,17 @@
-"""What the spec's fields mean, read from the docstrings under them in `spec`: for the JSON Schema and the README."""
+"""What the spec's fields mean, read from the docstrings under them: for the JSON Schema and the README."""
 
 import ast
 import inspect
 from itertools import pairwise
 
-from memrank import spec
+from memrank import spec, specreads
 
 
 def descriptions() -> dict[tuple[str, str], str]:
-    """(model, field) to its description, of every field that `spec` documents."""
+    """(model, field) to its description, of every field that they document."""
     found = {}
-    for model in ast.parse(inspect.getsource(spec)).body:
+    models = [model for module in (spec, specreads) for model in ast.parse(inspect.getsource(module)).body]
+    for model in models:
         if not isinstance(model, ast.ClassDef):
             continue
         for field, text in pairwise(model.body):

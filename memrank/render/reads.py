@@ -54,7 +54,7 @@ def read_lines(kept: Kept, missing: Sequence[str]) -> list[str]:
     """What stands above the answer of a recorded read."""
     forgotten = sum(candidate.forgotten for candidate in kept.candidates)
     lines = [
-        f"read {kept.read_id}, {kept.seen} times, first at {when(kept.first_at) or 'unknown'}",
+        f"read {kept.read_id}, {kept.seen} calls, the first at {when(kept.first_at) or 'unknown'}",
         f"spec {kept.spec_sha256[:16]}, store {clip(kept.store_version, 16)}, memrank {kept.memrank}, {kept.model}",
     ]
     if missing:
@@ -140,11 +140,12 @@ def _moves(moves: Sequence[Move], look: Look) -> str:
             _pair(*map(_number, move.rank)),
             _pair(*(f"{score:.3f}" for score in move.score)),
             _pair(*(reason or "returned" for reason in move.reason)),
+            _pair(*(action or "-" for action in move.action)),
             move.id,
         )
         for move in moves
     ]
-    return _grid(("rank", "score", "fate", "id"), rows, look, ())
+    return _grid(("rank", "score", "fate", "action", "id"), rows, look, ())
 
 
 def _pair(before: str, after: str) -> str:

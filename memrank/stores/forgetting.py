@@ -18,6 +18,8 @@ from memrank.types import Memory
 
 PIECE = 24
 """Characters of a piece that is looked for."""
+MOST = 200
+"""Pieces that are looked for; of a longer text they are spread evenly."""
 SHORTEST = 8
 """Characters of a text that can be looked for: shorter ones are found by chance."""
 
@@ -71,7 +73,8 @@ def texts_of(memories: Iterable[Memory]) -> tuple[str, ...]:
 
 def prove(places: Sequence[Place], texts: Sequence[str]) -> Proof:
     """Look for the texts in the bytes of every place. Raises StoreError for a file that cannot be read."""
-    pieces = {piece for text in texts for piece in _pieces(text)}
+    every = list(dict.fromkeys(piece for text in texts for piece in _pieces(text)))
+    pieces = every[:: -(-len(every) // MOST)] if every else []
     wanted = {form: piece for piece in pieces for form in _forms(piece)}
     met: dict[str, set[str]] = {}
     files = [path for place in places for path in _files(place.path)]

@@ -43,8 +43,8 @@ def test_a_call_that_is_none_is_2_and_leaves_stdout_empty(arguments: list[str]) 
 @pytest.mark.parametrize(
     ("words", "offers"),
     [
-        ("memrank ", {"run", "init", "check", "schema", "store"}),
-        ("memrank store ", {"import", "export"}),
+        ("memrank ", {"run", "init", "check", "schema", "store", "reads"}),
+        ("memrank store ", {"import", "export", "forget"}),
         ("memrank run --form", {"--format"}),
         ("memrank run x.yaml --format passage", {"passages", "passage-list"}),
         ("memrank run pip", {"file"}),
