@@ -70,9 +70,9 @@ class Kept:
 class ReadLog:
     """Reads and writes one log. Safe to share by threads."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, at_exit: bool = True) -> None:
         self.path = path
-        self._door = readlog_file.door(path)
+        self._door = readlog_file.door(path, at_exit=at_exit)
         self._generation = ""
         self._keys: dict[bytes, int] = {}
         self._specs: set[str] = set()

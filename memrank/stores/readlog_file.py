@@ -55,9 +55,9 @@ def create(path: Path) -> None:
     sqlite_door.create(path, READLOG)
 
 
-def door(path: Path) -> sqlite_door.Door:
-    """The way to a log's file."""
-    return sqlite_door.Door(path, READLOG)
+def door(path: Path, *, at_exit: bool = True) -> sqlite_door.Door:
+    """The way to a log's file; `at_exit` as in `Door`."""
+    return sqlite_door.Door(path, READLOG, at_exit=at_exit)
 
 
 def damaged(path: Path, what: str) -> StoreError:

@@ -84,7 +84,7 @@ class _Queue:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._pid = os.getpid()
-        self._log = ReadLog(settings.path)
+        self._log = ReadLog(settings.path, at_exit=False)  # `finish` closes it, once the thread has left it
         self._wake = threading.Condition()
         self._waiting: deque[Entry] = deque()
         self._ending = False
@@ -108,13 +108,14 @@ class _Queue:
                 self._lost += 1
             else:
                 self._waiting.append(entry)
-            if not settings.durable:
+            at_once = settings.durable or self._ending
+            if not at_once:
                 if self._thread is None:
                     self._thread = threading.Thread(target=self._run, name="memrank read log", daemon=True)
                     self._thread.start()
                 if len(self._waiting) in (1, AT_ONCE):
                     self._wake.notify()
-        if settings.durable:
+        if at_once:
             self.drain()
         return self.trouble() if self._failure is not None or self._lost else None
 

@@ -102,9 +102,11 @@ def transaction(connection: sqlite3.Connection, *, write: bool = False) -> Itera
 class Door:
     """The one way to a file for many threads: a connection that is opened when first used, and its lock."""
 
-    def __init__(self, path: Path, kind: Kind) -> None:
+    def __init__(self, path: Path, kind: Kind, *, at_exit: bool = True) -> None:
+        """`at_exit`: whether the end of the process closes the file; no, where a thread may be using it even then."""
         self._path = path
         self._kind = kind
+        self._at_exit = at_exit
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._identity: tuple[int, int, int] | None = None
@@ -134,6 +136,7 @@ class Door:
             self._connection = connect(self._path, self._kind)
             self._identity = identity
             self._release = weakref.finalize(self, _close, self._connection, os.getpid())
+            self._release.atexit = self._at_exit
             self.opened += 1
         return self._connection
 
