@@ -138,14 +138,14 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
 
     def __call__(self, query: str | None = None, **arguments: Any) -> Ranking:
         """Rank; see `forward` for the arguments."""
-        with _quiet():
+        with quiet():
             # By name: optimizers put a `forward` in the place of ours that takes nothing by position.
             answer: Ranking = super().__call__(query=query, **arguments)
         return answer
 
     async def acall(self, query: str | None = None, **arguments: Any) -> Ranking:
         """Rank without blocking the event loop; may be cancelled."""
-        with _quiet():
+        with quiet():
             answer: Ranking = await super().acall(query=query, **arguments)
         return answer
 
@@ -307,7 +307,7 @@ def _since(started: float) -> float:
     return (time.perf_counter() - started) * 1e3
 
 
-def _quiet() -> AbstractContextManager[object]:
+def quiet() -> AbstractContextManager[object]:
     """Keeps dspy's process-wide trace and history from growing, unless a caller (an optimizer) collects a trace."""
     trace = thread_local_overrides.get().get("trace")
     # Every context of dspy carries a trace: the process-wide one, unless somebody set out to collect another.

@@ -13,6 +13,7 @@ from memrank.asrecorded import assembled, recorded_spec, tenant_of
 from memrank.errors import DataError, UsageError
 from memrank.fileio import canonical_json
 from memrank.indexing import Analyzer
+from memrank.pipeline import quiet
 from memrank.reads import shipped_model
 from memrank.recorded import Recorded, final_of, pool_of
 from memrank.registry import build, make_stage
@@ -178,7 +179,7 @@ def _now(recorded: Recorded, spec: Spec, sources: Sources) -> Snapshot | None:
     if sources.store is None and (sources.spec is None or sources.spec.spec.store is None):
         return None
     folder = sources.spec.folder if sources.spec is not None else Path()
-    reader = build(_quiet(spec, sources), folder, "", store=sources.store)
+    reader = build(_over_today(spec, sources), folder, "", store=sources.store)
     store = reader.store
     if store is None:
         return None
@@ -186,7 +187,7 @@ def _now(recorded: Recorded, spec: Spec, sources: Sources) -> Snapshot | None:
     return store.snapshot(recorded.namespace, recorded.query.as_of, recorded.query.filters, tolerance)
 
 
-def _quiet(spec: Spec, sources: Sources) -> Spec:
+def _over_today(spec: Spec, sources: Sources) -> Spec:
     """The recorded spec over the store of today's, without a log."""
     store = spec.store if sources.spec is None else sources.spec.spec.store
     return spec.model_copy(update={"reads": None, "store": store})
@@ -210,10 +211,11 @@ def _judged(pool: Slate, spec: Spec) -> Slate:
     """The slate that the stages after the prefilter make of a pool."""
     analyzer = Analyzer(spec.index.language, spec.index.embedder)
     slate = pool
-    for params in spec.stages:
-        if isinstance(params, PrefilterSpec) or (pool.limits.rank_only and isinstance(params, PrunerSpec)):
-            continue
-        slate = make_stage(params, analyzer)[1](slate)
+    with quiet():
+        for params in spec.stages:
+            if isinstance(params, PrefilterSpec) or (pool.limits.rank_only and isinstance(params, PrunerSpec)):
+                continue
+            slate = make_stage(params, analyzer)[1](slate)
     return slate
 
 
@@ -237,6 +239,9 @@ def _since(kept: Kept, spec: Spec, today: SpecFile | None) -> tuple[str, ...]:
         found.append(f"memrank {kept.memrank} is now {__version__}")
     if kept.model != shipped_model():
         found.append(f"the coefficients {kept.model} are now {shipped_model()}")
+    analyzer = Analyzer(spec.index.language, spec.index.embedder).id
+    if kept.analyzer != analyzer:
+        found.append(f"the analyzer {kept.analyzer} is now {analyzer}")
     if today is not None and today.sha256 != kept.spec_sha256:
         found.append(f"the spec has changed: {', '.join(differing(spec, today.spec)) or 'in its form'}")
     return tuple(found)
@@ -265,7 +270,7 @@ def _run_again(
     if snapshot is None or snapshot.version != kept.store_version:
         return None
     folder = sources.spec.folder if sources.spec is not None else Path()
-    pipeline = build(_quiet(spec, sources), folder, kept.spec_sha256, store=sources.store)
+    pipeline = build(_over_today(spec, sources), folder, kept.spec_sha256, store=sources.store)
     query, limits = recorded.query, recorded.limits
     ranking = pipeline(
         query.text,

@@ -31,7 +31,7 @@ def forget(store: str, identity: str, namespace: str | None, logs: tuple[str, ..
     text is still found, or nothing could be looked for because it is too short.
     """
     from memrank.registry import store_kind
-    from memrank.stores.forgetting import prove, texts_of
+    from memrank.stores.forgetting import Gone, prove, texts_of
     from memrank.stores.readlog_forget import LogPlace
     from memrank.stores.sqlite_forget import StorePlace
 
@@ -43,13 +43,13 @@ def forget(store: str, identity: str, namespace: str | None, logs: tuple[str, ..
     if namespace is None:
         namespace = _only(kept.namespaces(identity), identity)
     places: list[Place] = [kept, *(LogPlace(Path(log)) for log in logs)]
-    texts = [memory for place in places for memory in place.held(namespace, identity)]
-    if not texts:
+    held = [memory for place in places for memory in place.held(namespace, identity)]
+    if not held:
         raise DataError(f"{store}: nothing holds a memory {identity[:80]!r}", hint="ids are matched exactly")
-    said = texts_of(texts)
+    gone = Gone(namespace=namespace, id=identity, texts=texts_of(held))
     _confirm(identity, places, yes)
-    changed = {str(place.path): place.forget(namespace, identity, said) for place in places}
-    proof = prove(places, said)
+    changed = {str(place.path): place.forget(gone) for place in places}
+    proof = prove(places, gone.texts)
     body = {
         "id": identity,
         "namespace": namespace,

@@ -30,6 +30,16 @@ _DATES = frozenset(
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """A memory that is to be forgotten."""
+
+    namespace: str | None
+    id: str
+    texts: tuple[str, ...]
+    """Everything that it says, longest first: these are removed where others quote them."""
+
+
 class Place(Protocol):
     """A file that keeps text of memories."""
 
@@ -40,8 +50,8 @@ class Place(Protocol):
     def held(self, namespace: str | None, identity: str) -> list[Memory]:
         """What it says of the memory, in every version that it keeps."""
 
-    def forget(self, namespace: str | None, identity: str, texts: Sequence[str]) -> int:
-        """Remove the memory, and these texts wherever they are quoted; how many places were changed."""
+    def forget(self, gone: Gone) -> int:
+        """Remove the memory, and its texts where they are quoted; in how many places."""
 
     def living(self) -> Iterator[str]:
         """Every text that it still keeps."""

@@ -17,8 +17,8 @@ from memrank.recorded import Recorded, unpack, unpack_counts
 from memrank.records import read_record
 from memrank.slate import Column, Limits
 from memrank.stores import readlog_file
-from memrank.stores.readlog_entry import Entry, Origin, TextPolicy, cleaned_record
-from memrank.stores.readlog_file import damaged, digest, salted
+from memrank.stores.readlog_entry import Entry, Origin, TextPolicy, cleaned_record, without_summaries
+from memrank.stores.readlog_file import damaged, digest, named, salted
 from memrank.text.dates import parse_as_of
 from memrank.text.redact import Redactor
 from memrank.types import Memory, Note, Period, Query, Sensitivity, TimeOfQuery
@@ -59,7 +59,12 @@ class Kept:
     store_version: str
     memrank: str
     analyzer: str
+    judge: str
     model: str
+    prompts: str | None
+    """Version of what a language model was asked; None where none was."""
+    validation: str
+    """Whether the judge's answer was as asked for."""
     reasons: tuple[str, ...]
     seen: int
     """How often it was read."""
@@ -74,7 +79,7 @@ class ReadLog:
         self.path = path
         self._door = readlog_file.door(path, at_exit=at_exit)
         self._generation = ""
-        self._keys: dict[bytes, int] = {}
+        self._keys: dict[bytes, _Key] = {}
         self._specs: set[str] = set()
         self._since_pruning = PRUNED_EVERY
 
@@ -128,7 +133,7 @@ class ReadLog:
         self,
         connection: sqlite3.Connection,
         entry: Entry,
-        keys: dict[bytes, int],
+        keys: dict[bytes, "_Key"],
         salt: bytes,
         policy: TextPolicy,
         redactor: Redactor,
@@ -136,16 +141,19 @@ class ReadLog:
         found = []
         for memory, plain in zip(entry.memories, entry.digests, strict=True):
             # Without any hash of a text, a memory is known by its name alone.
-            named = plain if policy != "off" else digest(canonical_json([memory.namespace, memory.id]))
-            key = keys.get(named)
+            known_by = plain if policy != "off" else named(memory.namespace, memory.id)
+            key = keys.get(known_by)
             if key is None:
-                key = keys[named] = _text_key(connection, memory, salted(salt, named), policy, redactor)
+                key = keys[known_by] = _text_key(connection, memory, salted(salt, known_by), policy, redactor)
             found.append(key)
         row = dict(entry.row)
         for name in ("context", "query"):
             plain_digest = row[name]
             row[name] = None if not isinstance(plain_digest, bytes) else salted(salt, plain_digest)
-        row["candidates"] = np.array(found, dtype="<i8").tobytes()
+        row["candidates"] = np.array([key.number for key in found], dtype="<i8").tobytes()
+        if entry.row["summaries"] is not None:
+            gone = {k for k, key in enumerate(found) if key.forgotten}
+            row["summaries"] = without_summaries(str(entry.row["summaries"]), gone)
         columns, marks = ", ".join(row), ", ".join("?" * len(row))
         connection.execute(f"INSERT OR IGNORE INTO records ({columns}) VALUES ({marks})", tuple(row.values()))  # noqa: S608 - names of ours
         _queue(connection, entry)
@@ -225,7 +233,10 @@ class ReadLog:
             store_version=row["store_version"],
             memrank=row["memrank"],
             analyzer=row["analyzer"],
+            judge=row["judge"],
             model=row["model"],
+            prompts=row["prompts"],
+            validation=row["validation"],
             reasons=tuple(json.loads(row["reasons"])),
             seen=seen,
             first_at=first,
@@ -266,24 +277,33 @@ def unknown_read(read_id: str) -> DataError:
     return DataError(f"the log holds no read {read_id[:80]!r}", hint="`memrank reads log` lists them")
 
 
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A row of `texts`."""
+
+    number: int
+    forgotten: bool
+
+
 def _text_key(
     connection: sqlite3.Connection, memory: Memory, known_by: bytes, policy: TextPolicy, redactor: Redactor
-) -> int:
-    """The key of a memory's row, which is made where there is none. What was forgotten stays so."""
-    row = connection.execute(
-        "SELECT key, record IS NULL AND NOT forgotten FROM texts WHERE hash = ?", (known_by,)
-    ).fetchone()
-    if row is not None and not (row[1] and policy == "full"):
-        return int(row[0])
-    record, redacted = cleaned_record(memory, redactor) if policy == "full" else (None, False)
+) -> _Key:
+    """A memory's row, which is made where there is none. What was forgotten stays so, in whatever version it comes."""
+    row = connection.execute("SELECT key, record IS NULL, forgotten FROM texts WHERE hash = ?", (known_by,)).fetchone()
+    if row is not None and (policy != "full" or row[2] or not row[1]):
+        return _Key(row[0], bool(row[2]))
+    gone = "SELECT 1 FROM texts WHERE id = ? AND namespace IS ? AND forgotten LIMIT 1"
+    forgotten = connection.execute(gone, (memory.id, memory.namespace)).fetchone() is not None
+    keep = policy == "full" and not forgotten
+    record, redacted = cleaned_record(memory, redactor) if keep else (None, False)
     if row is not None:
         connection.execute("UPDATE texts SET record = ?, redacted = ? WHERE key = ?", (record, redacted, row[0]))
-        return int(row[0])
-    insert = "INSERT INTO texts (hash, namespace, id, record, redacted) VALUES (?, ?, ?, ?, ?)"
-    made = connection.execute(insert, (known_by, memory.namespace, memory.id, record, redacted)).lastrowid
+        return _Key(row[0], forgotten)
+    insert = "INSERT INTO texts (hash, namespace, id, record, redacted, forgotten) VALUES (?, ?, ?, ?, ?, ?)"
+    made = connection.execute(insert, (known_by, memory.namespace, memory.id, record, redacted, forgotten)).lastrowid
     if made is None:
         raise StoreError("the read log gave no key to a row")
-    return made
+    return _Key(made, forgotten)
 
 
 def _queue(connection: sqlite3.Connection, entry: Entry) -> None:
@@ -301,6 +321,7 @@ def _queue(connection: sqlite3.Connection, entry: Entry) -> None:
 def _prune(connection: sqlite3.Connection, keep: float) -> None:
     """Delete calls older than `keep` seconds before the newest, and what only they needed."""
     (newest,) = connection.execute("SELECT max(at) FROM reads").fetchone()
+    connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
     gone = connection.execute("DELETE FROM reads WHERE at < ?", (newest - keep,)).rowcount if newest else 0
     if not gone:
         return

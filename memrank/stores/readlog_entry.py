@@ -206,6 +206,15 @@ def _summaries(recorded: Recorded, redactor: Redactor) -> str | None:
     return json.dumps({str(k): redactor.clean(text) for k, text in recorded.summaries.items()})
 
 
+def without_summaries(packed: str | None, places: set[int]) -> str | None:
+    """Summaries as they are recorded, without those of the candidates at these places."""
+    if packed is None or not places:
+        return packed
+    summaries = json.loads(packed)
+    left = {k: text for k, text in summaries.items() if int(k) not in places}
+    return packed if len(left) == len(summaries) else json.dumps(left)
+
+
 def _figures(recorded: Recorded, origin: Origin, meta: Meta) -> dict[str, object]:
     """What statistics are made of."""
     numbers = recorded.numbers

@@ -5,6 +5,7 @@ import sqlite3
 from pathlib import Path
 
 from memrank.errors import StoreError
+from memrank.fileio import canonical_json
 from memrank.stores import sqlite_door
 from memrank.stores.sqlite_door import Kind
 
@@ -81,6 +82,11 @@ def salted(salt: bytes, digest: bytes) -> bytes:
 def digest(text: str) -> bytes:
     """SHA-256 of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def named(namespace: str | None, identity: str) -> bytes:
+    """The digest of a memory's name, which tells nothing of its text."""
+    return digest(canonical_json([namespace, identity]))
 
 
 def generation(connection: sqlite3.Connection) -> str:

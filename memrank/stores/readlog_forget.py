@@ -1,6 +1,7 @@
 """Forgetting a memory in a read log: its texts go, the numbers of the reads stay."""
 
 import json
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -10,8 +11,9 @@ import numpy as np
 from memrank.errors import DataError
 from memrank.records import read_record
 from memrank.stores import readlog_file
-from memrank.stores.forgetting import strings
-from memrank.stores.readlog_file import READLOG, damaged
+from memrank.stores.forgetting import Gone, strings
+from memrank.stores.readlog_entry import without_summaries
+from memrank.stores.readlog_file import READLOG, damaged, named, salted
 from memrank.stores.sqlite_erase import erasing
 from memrank.types import Memory
 
@@ -35,30 +37,18 @@ class LogPlace:
         except (ValueError, DataError) as error:
             raise damaged(self.path, "a judged memory cannot be read") from error
 
-    def forget(self, namespace: str | None, identity: str, texts: Sequence[str]) -> int:
-        """See `Place`. The row stays with its salted hash, so that a record on its way does not bring the text back."""
+    def forget(self, gone: Gone) -> int:
+        """See `Place`. A row stays for its id, so that a record on its way does not bring the text back."""
         self._door.close()
         with erasing(self.path, READLOG) as connection:
-            rows = connection.execute("SELECT key FROM texts WHERE id = ? AND namespace IS ?", (identity, namespace))
-            keys = {row[0] for row in rows.fetchall()}
-            update = "UPDATE texts SET record = NULL, redacted = 0, forgotten = 1 WHERE key = ?"
-            connection.executemany(update, [(key,) for key in keys])
-            changed = len(keys)
-            quoting = []
-            for row in connection.execute("SELECT read_id, candidates, asked, summaries, time FROM records").fetchall():
-                asked, summaries = _without(row[2], texts), _unsummarized(row[3], row[1], keys)
-                if (asked, summaries) != (row[2], row[3]):
-                    time = _wordless(row[4]) if asked != row[2] else row[4]
-                    quoting.append((asked, summaries, time, asked != row[2], row[0]))
-            connection.executemany(
-                "UPDATE records SET asked = ?, summaries = ?, time = ?, redacted = redacted OR ? WHERE read_id = ?",
-                quoting,
-            )
+            keys = _forgotten_keys(connection, gone)
+            changed = _unquoted_reads(connection, gone, keys)
             comments = connection.execute("SELECT number, comment FROM review WHERE comment IS NOT NULL").fetchall()
-            told = [(_plainly(comment, texts), number) for number, comment in comments]
-            told = [pair for pair, (_, comment) in zip(told, comments, strict=True) if pair[0] != comment]
+            told = [(_plainly(comment, gone.texts), number) for number, comment in comments]
+            told = [new for new, (_, old) in zip(told, comments, strict=True) if new[0] != old]
             connection.executemany("UPDATE review SET comment = ? WHERE number = ?", told)
-        return changed + len(quoting) + len(told)
+            readlog_file.next_generation(connection)
+        return len(keys) + changed + len(told)
 
     def living(self) -> Iterator[str]:
         """See `Place`."""
@@ -73,6 +63,32 @@ class LogPlace:
             ):
                 for (text,) in connection.execute(select):
                     yield from _strings(text)
+
+
+def _forgotten_keys(connection: sqlite3.Connection, gone: Gone) -> set[int]:
+    """Take the text from every row of the memory; their keys. Where there is none, one is made that says so."""
+    rows = connection.execute("SELECT key FROM texts WHERE id = ? AND namespace IS ?", (gone.id, gone.namespace))
+    keys = {int(row[0]) for row in rows.fetchall()}
+    update = "UPDATE texts SET record = NULL, redacted = 0, forgotten = 1 WHERE key = ?"
+    connection.executemany(update, [(key,) for key in keys])
+    if not keys:
+        known_by = salted(readlog_file.read_salt(connection), named(gone.namespace, gone.id))
+        insert = "INSERT INTO texts (hash, namespace, id, redacted, forgotten) VALUES (?, ?, ?, 0, 1)"
+        connection.execute(insert, (known_by, gone.namespace, gone.id))
+    return keys
+
+
+def _unquoted_reads(connection: sqlite3.Connection, gone: Gone, keys: set[int]) -> int:
+    """Remove summaries of the memory, and quotations of it from queries; in how many reads."""
+    changed = []
+    for row in connection.execute("SELECT read_id, candidates, asked, summaries, time FROM records").fetchall():
+        asked, summaries = _without(row[2], gone.texts), _unsummarized(row[3], row[1], keys)
+        if (asked, summaries) != (row[2], row[3]):
+            time = _wordless(row[4]) if asked != row[2] else row[4]
+            changed.append((asked, summaries, time, asked != row[2], row[0]))
+    update = "UPDATE records SET asked = ?, summaries = ?, time = ?, redacted = redacted OR ? WHERE read_id = ?"
+    connection.executemany(update, changed)
+    return len(changed)
 
 
 def _strings(text: str) -> Iterator[str]:
@@ -110,8 +126,7 @@ def _unsummarized(packed: str | None, candidates: bytes, keys: set[int]) -> str 
     if packed is None:
         return None
     judged = np.frombuffer(candidates, dtype="<i8").tolist()
-    summaries = {k: text for k, text in json.loads(packed).items() if judged[int(k)] not in keys}
-    return packed if len(summaries) == len(json.loads(packed)) else json.dumps(summaries)
+    return without_summaries(packed, {k for k, key in enumerate(judged) if key in keys})
 
 
 def _wordless(packed: str) -> str:

@@ -1,13 +1,13 @@
 """Forgetting a memory in an SQLite store: its row, and the terms of the vocabulary that only it used."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from memrank.stores import sqlite_file
-from memrank.stores.forgetting import strings
+from memrank.stores.forgetting import Gone, strings
 from memrank.stores.sqlite_erase import erasing
 from memrank.stores.sqlite_file import STORE
 from memrank.stores.sqlite_tenant import parse_record, unpack_terms
@@ -34,11 +34,11 @@ class StorePlace:
         with self._door.transaction() as connection:
             return [row[0] for row in connection.execute("SELECT namespace FROM memories WHERE id = ?", (identity,))]
 
-    def forget(self, namespace: str | None, identity: str, texts: Sequence[str]) -> int:
+    def forget(self, gone: Gone) -> int:
         """See `Place`. Quotations in other memories stay: they are those memories' own."""
         self._door.close()
         with erasing(self.path, STORE) as connection:
-            row = connection.execute(f"SELECT seq, terms {_BY_ID}", (namespace, identity)).fetchone()
+            row = connection.execute(f"SELECT seq, terms {_BY_ID}", (gone.namespace, gone.id)).fetchone()
             if row is None:
                 return 0
             connection.execute("DELETE FROM memories WHERE seq = ?", (row[0],))

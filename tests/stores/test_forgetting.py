@@ -1,19 +1,22 @@
 """Forgetting: nothing of the text is left in any byte, and what others say stays."""
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reading import NOW, pipeline, read, record
+from strategies import AS_OF
 
-from memrank.errors import StoreError
 from memrank.indexing import Analyzer
 from memrank.pipeline import Pipeline
 from memrank.records import read_record
-from memrank.stores.forgetting import Place, Proof, prove, texts_of
+from memrank.stores import sqlite_forget
+from memrank.stores.forgetting import Gone, Place, Proof, prove, texts_of
 from memrank.stores.readlog import ReadLog
 from memrank.stores.readlog_forget import LogPlace
 from memrank.stores.sqlite import SqliteStore
@@ -38,8 +41,12 @@ def logged(folder: Path) -> Pipeline:
 def forget(places: list[Place], name: str, namespace: str | None = None) -> Proof:
     texts = texts_of([memory for place in places for memory in place.held(namespace, name)])
     for place in places:
-        place.forget(namespace, name, texts)
+        place.forget(Gone(namespace=namespace, id=name, texts=texts))
     return prove(places, texts)
+
+
+def gone(name: str, texts: Sequence[str]) -> Gone:
+    return Gone(namespace=None, id=name, texts=tuple(texts))
 
 
 def raw(folder: Path) -> bytes:
@@ -87,6 +94,22 @@ def test_a_record_on_its_way_does_not_bring_it_back(tmp_path: Path) -> None:
         assert connection.execute("SELECT count(*) FROM reads").fetchone() == (3,)
 
 
+def test_no_version_of_it_comes_back_and_no_summary(tmp_path: Path) -> None:
+    """The log has never seen the memory; a record of another version of it, with a summary, waits elsewhere."""
+    long = f"{SECRET} " + "It went on and on about the matter. " * 30
+    store = store_of(tmp_path / "s.db", record("secret", long), record("other", OTHER))
+    pruner = {"max_tokens": 60, "keep_last_turns": 0, "keep_below": 0.0, "decay_threshold": 0.0, "drop_threshold": 1.0}
+    of = pipeline(store=tmp_path / "s.db", pruner=pruner, reads={"log": str(tmp_path / "log.db")})
+    other = pipeline(reads={"log": str(tmp_path / "log.db")})
+    read(other, [record("x", "An invoice.")])
+    assert other.flush() is None
+    assert any(item.summary for item in read(of, query="guilders").results)
+    store.record_use(None, ["secret"], AS_OF)
+    forget([StorePlace(tmp_path / "s.db"), LogPlace(tmp_path / "log.db")], "secret")
+    assert of.flush() is None
+    assert b"guilders to" not in raw(tmp_path)
+
+
 def test_summaries_of_it_go(tmp_path: Path) -> None:
     long = f"{SECRET} " + "It went on and on about the matter. " * 30
     store_of(tmp_path / "s.db", record("secret", long), record("other", OTHER)).close()
@@ -101,7 +124,7 @@ def test_summaries_of_it_go(tmp_path: Path) -> None:
 
 def test_terms_that_only_it_used_leave_the_vocabulary(tmp_path: Path) -> None:
     store = store_of(tmp_path / "s.db", record("a", "zebra paid"), record("b", "invoice paid"))
-    StorePlace(tmp_path / "s.db").forget(None, "a", ["zebra paid"])
+    StorePlace(tmp_path / "s.db").forget(gone("a", ["zebra paid"]))
     with closing(sqlite3.connect(tmp_path / "s.db")) as connection:
         assert {row[0] for row in connection.execute("SELECT term FROM vocabulary")} == {"invoic", "paid"}
     # A number that is given out again must not be taken for the old term by whoever held it.
@@ -114,7 +137,7 @@ def test_a_reader_that_held_the_old_terms_reads_anew(tmp_path: Path) -> None:
     store = store_of(tmp_path / "s.db", record("a", "invoice paid"), record("b", "zebra paid"))
     of = pipeline(store=tmp_path / "s.db")
     read(of, query="zebra")
-    StorePlace(tmp_path / "s.db").forget(None, "b", ["zebra paid"])
+    StorePlace(tmp_path / "s.db").forget(gone("b", ["zebra paid"]))
     store.append([Memory(id="b", content="quagga paid")])
     judged = {item.id: item.scores["relevance"] for item in read(of, query="zebra").results}
     fresh = {
@@ -144,27 +167,25 @@ def test_a_trace_is_found(tmp_path: Path) -> None:
     before = (tmp_path / "s.db").read_bytes()
     place = StorePlace(tmp_path / "s.db")
     texts = texts_of(place.held(None, "secret"))
-    place.forget(None, "secret", texts)
+    place.forget(gone("secret", texts))
     (tmp_path / "s.db-journal").write_bytes(before)
     assert prove([place], texts).found == (str(tmp_path / "s.db-journal"),)
 
 
-def test_a_reader_that_keeps_the_log_from_being_emptied_is_told(
+def test_what_another_process_still_reads_is_found_until_it_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dataclasses import replace
-
-    from memrank.stores import sqlite_forget
-
     store_of(tmp_path / "s.db").close()
     monkeypatch.setattr(sqlite_forget, "STORE", replace(sqlite_forget.STORE, patience=0.01))
+    place = StorePlace(tmp_path / "s.db")
+    texts = texts_of(place.held(None, "secret"))
     with closing(sqlite3.connect(tmp_path / "s.db", isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM memories").fetchone()
-        with pytest.raises(StoreError, match=r"keeps the store's log|has held the store"):
-            StorePlace(tmp_path / "s.db").forget(None, "secret", [SECRET])
-    assert StorePlace(tmp_path / "s.db").forget(None, "other", [OTHER]) == 1
-    assert prove([StorePlace(tmp_path / "s.db")], [SECRET]).found == ()
+        assert place.forget(gone("secret", texts)) == 1
+        assert str(tmp_path / "s.db") in prove([place], texts).found
+    assert place.forget(gone("secret", texts)) == 0
+    assert prove([place], texts).found == ()
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -176,7 +197,7 @@ def test_no_text_leaves_a_trace(text: str, tmp_path_factory: pytest.TempPathFact
         store.append([memory, Memory(id="other", content=OTHER)])
     place = StorePlace(folder / "s.db")
     texts = texts_of([memory])
-    assert place.forget(None, "secret", texts) == 1
+    assert place.forget(gone("secret", texts)) == 1
     assert prove([place], texts).found == ()
     assert memory.content.encode() not in raw(folder)
 
