@@ -90,5 +90,7 @@ def _told(body: Mapping[str, object]) -> str:
     found = body["found"]
     if not body["pieces"]:
         return "\n".join([*lines, "its text is too short to be looked for"])
-    left = f"STILL FOUND in {', '.join(found)}" if isinstance(found, list) and found else "0 found"
-    return "\n".join([*lines, f"{scanned}{shared}: {left}"])
+    if not isinstance(found, list) or not found:
+        return "\n".join([*lines, f"{scanned}{shared}: 0 found"])
+    reading = "a process that still reads them keeps it: it goes when that process ends"
+    return "\n".join([*lines, f"{scanned}{shared}: STILL FOUND in {', '.join(found)}", reading])
