@@ -266,7 +266,7 @@ def _then_and_now(log: ReadLog, kept: Kept, snapshot: Snapshot | None, rerun: bo
 def _run_again(
     recorded: Recorded, spec: Spec, kept: Kept, sources: Sources, then: Result, snapshot: Snapshot | None
 ) -> bool | None:
-    """Whether the whole read gives the same again, over a store that stands as it stood; None for any other."""
+    """Whether the whole read gives the same over a store that stands as it stood; None where that is not known."""
     if snapshot is None or snapshot.version != kept.store_version:
         return None
     folder = sources.spec.folder if sources.spec is not None else Path()
@@ -286,6 +286,8 @@ def _run_again(
         observations=query.observations,
         constraints=query.constraints,
     )
+    if ranking.meta.read_id != kept.read_id:  # the log does not hold all that was asked: it is another read
+        return None
     return not _differences(to_dict(then), ranking.to_dict())
 
 

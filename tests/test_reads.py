@@ -301,7 +301,7 @@ def test_old_reads_are_deleted_with_what_only_they_needed(tmp_path: Path, monkey
     moments = iter([AS_OF - timedelta(days=100), AS_OF, AS_OF + timedelta(days=1)])
     real = module.moment
     monkeypatch.setattr(module, "moment", lambda at: next(moments) if at is None else real(at))
-    monkeypatch.setattr("memrank.stores.readlog.PRUNED_EVERY", 2)
+    monkeypatch.setattr("memrank.stores.readlog_write.PRUNED_EVERY", 2)
     of = logged(tmp_path, **NO_CACHE, keep="90d")
     old = read(of, [record("only-old", "The rate is old."), *MEMORIES])
     assert of.flush() is None

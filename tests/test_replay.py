@@ -199,6 +199,17 @@ def test_hashed_needs_the_query_and_a_store(tmp_path: Path) -> None:
     assert body(whole.result) == body(ranking)
 
 
+def test_a_question_that_is_not_wholly_known_is_not_run_again(tmp_path: Path) -> None:
+    """Hashed: the filters are not in the log, so that a read without them would be another one."""
+    file = spec_with_log(tmp_path, "finance", ", text: hashed")
+    of = memrank.load(file)
+    ranking = of("gilts", as_of=NOW, filters={"memory_type": "note"})
+    log, found = kept(of, ranking, tmp_path)
+    told = replay(log, found, [], Sources(query="gilts", spec=load_spec(file)))
+    assert told.store is not None
+    assert (told.reproduced, told.store.rerun) == (True, None)
+
+
 def test_off_keeps_ids_and_numbers(tmp_path: Path) -> None:
     of = pipeline(reads={"log": str(tmp_path / "log.db"), "text": "off"})
     log, found = kept(of, read(of, records(), QUERIES[0]), tmp_path)

@@ -30,12 +30,14 @@ def forget(store: str, identity: str, namespace: str | None, logs: tuple[str, ..
     Logs keep the numbers of their reads; the text is then unavailable to a replay. Exit code 1 where something of the
     text is still found, or nothing could be looked for because it is too short.
     """
+    from memrank.plain import plain_text
     from memrank.registry import store_kind
     from memrank.stores.forgetting import Gone, prove, texts_of
     from memrank.stores.readlog_forget import LogPlace
     from memrank.stores.sqlite_forget import StorePlace
 
     collector.resume()
+    identity, namespace = plain_text(identity), namespace and plain_text(namespace)
     path = Path(store)
     if path.is_file() and store_kind(path) != "sqlite.v1":
         raise UsageError(f"{store}: memrank never writes such a file", hint="delete the record from it yourself")

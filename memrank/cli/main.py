@@ -54,7 +54,8 @@ def memrank() -> None:
 
     Answers go to stdout; notes, progress and faults to stderr.
 
-    Exit codes: 0 done; 1 a gate failed; 2 the command line or the spec is wrong; 3 input data is wrong; 4 a model or
+    Exit codes: 0 done; 1 a gate failed or a check says no; 2 the command line or the spec is wrong; 3 input data is
+    wrong; 4 a model or
     service failed under --strict; 130 interrupted.
 
     \b

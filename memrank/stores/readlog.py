@@ -1,4 +1,4 @@
-"""The read log: one SQLite file that holds what every read was made of. Written by several processes at once."""
+"""The read log: one SQLite file that holds what every read was made of. What writes reads into it: `readlog_write`."""
 
 import json
 import sqlite3
@@ -11,23 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from memrank.errors import DataError, StoreError, UsageError
-from memrank.fileio import canonical_json
+from memrank.errors import DataError, UsageError
+from memrank.plain import plain_text
 from memrank.recorded import Recorded, unpack, unpack_counts
 from memrank.records import read_record
 from memrank.slate import Column, Limits
 from memrank.stores import readlog_file
-from memrank.stores.readlog_entry import Entry, Origin, TextPolicy, cleaned_record, without_summaries
-from memrank.stores.readlog_file import damaged, digest, named, salted
+from memrank.stores.readlog_file import damaged, digest, salted
 from memrank.text.dates import parse_as_of
-from memrank.text.redact import Redactor
 from memrank.types import Memory, Note, Period, Query, Sensitivity, TimeOfQuery
 
 SHORTEST_PREFIX = 8
 """Characters of a read's id by which it can be found."""
-
-PRUNED_EVERY = 1_000
-"""Reads between two looks for records that are older than the log keeps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,15 +68,11 @@ class Kept:
 
 
 class ReadLog:
-    """Reads and writes one log. Safe to share by threads."""
+    """Looks into one log, and adds what is said about its reads. Safe to share by threads."""
 
-    def __init__(self, path: Path, *, at_exit: bool = True) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._door = readlog_file.door(path, at_exit=at_exit)
-        self._generation = ""
-        self._keys: dict[bytes, _Key] = {}
-        self._specs: set[str] = set()
-        self._since_pruning = PRUNED_EVERY
+        self._door = readlog_file.door(path)
 
     def close(self) -> None:
         """Close the file; the next call opens it again."""
@@ -92,78 +83,6 @@ class ReadLog:
         """A transaction on the log. Raises StoreError."""
         with self._door.transaction(write=write) as connection:
             yield connection
-
-    def write(
-        self, entries: Sequence[Entry], origin: Origin, policy: TextPolicy, redactor: Redactor, keep: float
-    ) -> None:
-        """Record reads in one transaction, all or none; the file is made where there is none. Raises StoreError.
-
-        Reads older than `keep` seconds, counted from the newest, are deleted now and then.
-        """
-        self._make()
-        keys, specs = dict(self._keys), set(self._specs)
-        with self.transaction(write=True) as connection:
-            now = readlog_file.generation(connection) + str(self._door.opened)
-            if now != self._generation:
-                keys, specs = {}, set()
-            salt = readlog_file.read_salt(connection)
-            if origin.spec_sha256 not in specs:
-                connection.execute("INSERT OR IGNORE INTO specs VALUES (?, ?)", (origin.spec_sha256, origin.spec))
-                specs.add(origin.spec_sha256)
-            for entry in entries:
-                if entry.row:
-                    self._record(connection, entry, keys, salt, policy, redactor)
-                self._called(connection, entry)
-            self._since_pruning += len(entries)
-            if self._since_pruning >= PRUNED_EVERY:
-                _prune(connection, keep)
-                self._since_pruning = 0
-        # Only what was committed is known to be there.
-        self._generation, self._keys, self._specs = now, keys, specs
-
-    def _make(self) -> None:
-        try:
-            there = self.path.exists() and self.path.stat().st_size > 0
-        except OSError as error:
-            raise StoreError(f"{self.path}: the read log cannot be opened: {error.strerror or error}") from error
-        if not there:
-            readlog_file.create(self.path)
-
-    def _record(
-        self,
-        connection: sqlite3.Connection,
-        entry: Entry,
-        keys: dict[bytes, "_Key"],
-        salt: bytes,
-        policy: TextPolicy,
-        redactor: Redactor,
-    ) -> None:
-        found = []
-        for memory, plain in zip(entry.memories, entry.digests, strict=True):
-            # Without any hash of a text, a memory is known by its name alone.
-            known_by = plain if policy != "off" else named(memory.namespace, memory.id)
-            key = keys.get(known_by)
-            if key is None:
-                key = keys[known_by] = _text_key(connection, memory, salted(salt, known_by), policy, redactor)
-            found.append(key)
-        row = dict(entry.row)
-        for name in ("context", "query"):
-            plain_digest = row[name]
-            row[name] = None if not isinstance(plain_digest, bytes) else salted(salt, plain_digest)
-        row["candidates"] = np.array([key.number for key in found], dtype="<i8").tobytes()
-        if entry.row["summaries"] is not None:
-            gone = {k for k, key in enumerate(found) if key.forgotten}
-            row["summaries"] = without_summaries(str(entry.row["summaries"]), gone)
-        columns, marks = ", ".join(row), ", ".join("?" * len(row))
-        connection.execute(f"INSERT OR IGNORE INTO records ({columns}) VALUES ({marks})", tuple(row.values()))  # noqa: S608 - names of ours
-        _queue(connection, entry)
-
-    @staticmethod
-    def _called(connection: sqlite3.Connection, entry: Entry) -> None:
-        call = entry.call
-        row = (call.read_id, call.at.timestamp(), call.as_of.isoformat(), call.query_id, call.latency_ms, call.cached)
-        insert = "INSERT INTO reads (read_id, at, as_of, query_id, latency_ms, cached) VALUES (?, ?, ?, ?, ?, ?)"
-        connection.execute(insert, row)
 
     def record_used(self, read_id: str, ids: Sequence[str], *, session: str | None, at: datetime) -> str | None:
         """Record which memories of a read were of use; the namespace that it read.
@@ -182,7 +101,13 @@ class ReadLog:
                 raise DataError(f"read {read_id[:SHORTEST_PREFIX]} judged no memory {others[0]!r:.80}")
             connection.execute(
                 "INSERT INTO used (read_id, namespace, ids, session, at) VALUES (?, ?, ?, ?, ?)",
-                (read_id, row[0], json.dumps(list(dict.fromkeys(ids))), session, at.timestamp()),
+                (
+                    read_id,
+                    row[0],
+                    json.dumps(list(dict.fromkeys(ids))),
+                    session and plain_text(session),
+                    at.timestamp(),
+                ),
             )
         namespace: str | None = row[0]
         return namespace
@@ -192,6 +117,7 @@ class ReadLog:
 
         Raises UsageError for fewer than 8, DataError where no read or several begin so.
         """
+        prefix = plain_text(prefix)
         if len(prefix) < SHORTEST_PREFIX:
             raise UsageError(f"{prefix[:80]!r} is too short for the id of a read", hint="give 8 characters or more")
         with self.transaction() as connection:
@@ -275,66 +201,6 @@ class ReadLog:
 def unknown_read(read_id: str) -> DataError:
     """The error for an id that the log does not hold."""
     return DataError(f"the log holds no read {read_id[:80]!r}", hint="`memrank reads log` lists them")
-
-
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """A row of `texts`."""
-
-    number: int
-    forgotten: bool
-
-
-def _text_key(
-    connection: sqlite3.Connection, memory: Memory, known_by: bytes, policy: TextPolicy, redactor: Redactor
-) -> _Key:
-    """A memory's row, which is made where there is none. What was forgotten stays so, in whatever version it comes."""
-    row = connection.execute("SELECT key, record IS NULL, forgotten FROM texts WHERE hash = ?", (known_by,)).fetchone()
-    if row is not None and (policy != "full" or row[2] or not row[1]):
-        return _Key(row[0], bool(row[2]))
-    gone = "SELECT 1 FROM texts WHERE id = ? AND namespace IS ? AND forgotten LIMIT 1"
-    forgotten = connection.execute(gone, (memory.id, memory.namespace)).fetchone() is not None
-    keep = policy == "full" and not forgotten
-    record, redacted = cleaned_record(memory, redactor) if keep else (None, False)
-    if row is not None:
-        connection.execute("UPDATE texts SET record = ?, redacted = ? WHERE key = ?", (record, redacted, row[0]))
-        return _Key(row[0], forgotten)
-    insert = "INSERT INTO texts (hash, namespace, id, record, redacted, forgotten) VALUES (?, ?, ?, ?, ?, ?)"
-    made = connection.execute(insert, (known_by, memory.namespace, memory.id, record, redacted, forgotten)).lastrowid
-    if made is None:
-        raise StoreError("the read log gave no key to a row")
-    return _Key(made, forgotten)
-
-
-def _queue(connection: sqlite3.Connection, entry: Entry) -> None:
-    """Put what asks for a person into the review queue, once."""
-    insert = "INSERT OR IGNORE INTO review (identity, read_id, kind, subject, reasons, at) VALUES (?, ?, ?, ?, ?, ?)"
-    call, at = entry.call, entry.call.at.timestamp()
-    if entry.row["reasons"] != "[]":
-        row = (f"read:{call.read_id}", call.read_id, "triggered", None, entry.row["reasons"], at)
-        connection.execute(insert, row)
-    for name in entry.checks:
-        identity = f"check:{canonical_json([entry.namespace, name])}"
-        connection.execute(insert, (identity, call.read_id, "check", name, '["old_but_high"]', at))
-
-
-def _prune(connection: sqlite3.Connection, keep: float) -> None:
-    """Delete calls older than `keep` seconds before the newest, and what only they needed."""
-    (newest,) = connection.execute("SELECT max(at) FROM reads").fetchone()
-    connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
-    gone = connection.execute("DELETE FROM reads WHERE at < ?", (newest - keep,)).rowcount if newest else 0
-    if not gone:
-        return
-    left = "read_id NOT IN (SELECT read_id FROM reads)"
-    for table in ("records", "used", "review"):
-        connection.execute(f"DELETE FROM {table} WHERE {left}")  # noqa: S608 - names of ours
-    needed: set[int] = set()
-    for (packed,) in connection.execute("SELECT candidates FROM records"):
-        needed.update(np.frombuffer(packed, dtype="<i8").tolist())
-    rows = connection.execute("SELECT key FROM texts WHERE NOT forgotten").fetchall()
-    connection.executemany("DELETE FROM texts WHERE key = ?", [row for row in rows if row[0] not in needed])
-    connection.execute("DELETE FROM specs WHERE sha256 NOT IN (SELECT spec FROM records)")
-    readlog_file.next_generation(connection)
 
 
 def _recorded(row: dict[str, Any]) -> Recorded:

@@ -12,7 +12,7 @@ from memrank.stores.sqlite_door import Kind
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-        "INSERT INTO meta VALUES ('salt', lower(hex(randomblob(16)))), ('generation', '0')",
+        "INSERT INTO meta VALUES ('salt', lower(hex(randomblob(16)))), ('generation', '0'), ('unswept', '0')",
         "CREATE TABLE specs (sha256 TEXT PRIMARY KEY, body TEXT NOT NULL)",
         # A row without a record: its text is not recorded, or was forgotten. Rows of forgotten texts stay: what is
         # still on its way to the log finds them, and its text is not written again.

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from memrank.errors import DataError, UsageError
 from memrank.fileio import sha256_hex
+from memrank.plain import plain_text
 from memrank.recorded import first_returned
 from memrank.stores.readlog import Kept, ReadLog, unknown_read
 
@@ -64,6 +65,7 @@ def find(log: ReadLog, name: str) -> tuple[Item, ...]:
 
     Raises DataError where there are none.
     """
+    name = plain_text(name)
     if name.isdecimal() and len(name) < 8:
         where, value = "number = ?", name
     else:
@@ -100,7 +102,14 @@ def decide(
         for item in found:
             connection.execute(
                 "UPDATE review SET decision = ?, decided_at = ?, who = ?, comment = ?, labels = ? WHERE number = ?",
-                (decision, at.timestamp(), who, comment, packed, item.number),
+                (
+                    decision,
+                    at.timestamp(),
+                    who and plain_text(who),
+                    comment and plain_text(comment),
+                    packed,
+                    item.number,
+                ),
             )
 
 

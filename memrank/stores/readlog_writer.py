@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memrank.errors import StoreError
-from memrank.stores.readlog import ReadLog
 from memrank.stores.readlog_entry import Digests, Entry, Origin, Reading, TextPolicy, encode
+from memrank.stores.readlog_write import Recorder
 from memrank.text.redact import Redactor
 from memrank.types import Note
 
@@ -84,7 +84,8 @@ class _Queue:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._pid = os.getpid()
-        self._log = ReadLog(settings.path, at_exit=False)  # `finish` closes it, once the thread has left it
+        self._redactor = Redactor(settings.redact)
+        self._log = Recorder(settings.path, settings.policy, self._redactor, settings.keep)
         self._wake = threading.Condition()
         self._waiting: deque[Entry] = deque()
         self._ending = False
@@ -95,7 +96,6 @@ class _Queue:
         self._taken: list[Entry] = []
         """What the one who writes has at hand."""
         self._digests = Digests()
-        self._redactor = Redactor(settings.redact)
         self._origin: Origin | None = None
 
     def put(self, reading: Reading) -> Note | None:
@@ -130,8 +130,7 @@ class _Queue:
                     self._failure = None
                     return
                 try:
-                    settings = self._settings
-                    self._log.write(self._taken, self._known_origin(), settings.policy, self._redactor, settings.keep)
+                    self._log.write(self._taken, self._known_origin())
                 except StoreError as failure:
                     self._failure = failure
                     return

@@ -251,3 +251,19 @@ def test_terminals_are_not_steered(logged: Path) -> None:
     for answer in (reads("log", spec=logged), reads("review", "list", spec=logged)):
         assert "\x1b" not in answer.out
     assert "[bold]b[/bold]" in reads("log", spec=logged).out
+
+
+def test_arguments_that_are_no_unicode(logged: Path) -> None:
+    run(logged)
+    read_id = reads("log", "--json", spec=logged).json[0]["read_id"]
+    odd = "\udcff" * 9
+    assert reads("show", odd, spec=logged).code == 3
+    assert reads("used", read_id, odd, "--session", odd, spec=logged).code == 3
+    assert reads("used", read_id, "m1", "--session", odd, spec=logged).code == 0
+    assert reads("log", "--query", odd, "--json", spec=logged).json == []
+    assert reads("review", "list", "--sample", 1, spec=logged).code == 0
+    accepted = reads("review", "accept", 1, "--who", odd, "--comment", odd, "--json", spec=logged)
+    assert accepted.json[0]["who"] == "\ufffd" * 9
+    assert reads("review", "show", odd, spec=logged).code == 3
+    assert reads("replay", read_id, "--set", f"ranker.{odd}=1", spec=logged).code == 2
+    assert call("store", "forget", logged, odd, "--yes").code == 2
