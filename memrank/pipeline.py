@@ -200,7 +200,7 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         if kept is None:
             read = self._read(asked, snapshot, limited)
             kept = read.result
-            self._reads.keep(key, kept)
+            self._reads.keep(key, kept, own=memories is None)
         result = with_latency(kept, _since(started))
         note = self._reads.log(result, asked, at, context, read)
         return Ranking.of(result if note is None else replace(result, notes=(*result.notes, note)), self.spec)

@@ -41,6 +41,7 @@ class Reads:
         kept = spec.cache
         self.cache: Cache[Result] | None = None if kept is None else Cache(kept.size, kept.lifetime)
         self._granularity = kept.granularity if kept else 0.0
+        self._version = ""
 
     def __deepcopy__(self, memo: object) -> "Reads":
         return self
@@ -59,10 +60,18 @@ class Reads:
         asked = replace(query, as_of=found.query.as_of)
         return replace(found, query=asked, meta=replace(found.meta, cached=True))
 
-    def keep(self, key: str, result: Result) -> None:
-        """Keep an answer, unless something failed on its way."""
-        if self.cache is not None and all(note.level != "failure" for note in result.notes):
-            self.cache.put(key, result)
+    def keep(self, key: str, result: Result, *, own: bool) -> None:
+        """Keep an answer, unless something failed on its way. `own`: it is over the pipeline's store.
+
+        What was kept of an earlier version of that store goes: nobody can ask for it, and it holds the whole index.
+        """
+        if self.cache is None or any(note.level == "failure" for note in result.notes):
+            return
+        version = result.meta.store_version
+        if own and version != self._version:
+            self.cache.drop(self._version)
+            self._version = version
+        self.cache.put(key, result, version)
 
     def log(self, result: Result, asked: Query, at: datetime, context: str, read: Read | None) -> Note | None:
         """Record an answer; `read` is None where it was kept. A note where the log cannot be written."""

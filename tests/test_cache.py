@@ -29,3 +29,19 @@ def test_lifetime(monkeypatch: pytest.MonkeyPatch) -> None:
     now[0] = 110.1
     assert cache.get("a") is None
     assert cache.info().kept == 0
+
+
+def test_groups_go_as_a_whole_and_are_bounded() -> None:
+    cache: Cache[int] = Cache(100, 60.0)
+    for group in range(module.GROUPS + 1):
+        for k in range(3):
+            cache.put(f"{group} {k}", group, str(group))
+    assert [cache.get(f"0 {k}") for k in range(3)] == [None] * 3
+    assert cache.info().kept == 3 * module.GROUPS
+    cache.drop("1")
+    cache.drop("nothing")
+    assert cache.get("1 0") is None
+    cache.put("2 0", 5, "3")
+    assert cache.get("2 0") == 5
+    cache.drop("3")
+    assert [cache.get("2 0"), cache.get("2 1")] == [None, 2]

@@ -126,6 +126,19 @@ def test_a_changed_store_answers_anew(tmp_path: Path) -> None:
     assert "c" in {item.id for item in after.results}
 
 
+def test_what_was_kept_of_an_earlier_store_goes(tmp_path: Path) -> None:
+    """An answer holds on to the index that it came from: a store that often changes must not pile them up."""
+    store = store_of(tmp_path / "s.db")
+    of = pipeline(store=tmp_path / "s.db", reads={"cache": {}})
+    for k in range(5):
+        read(of)
+        read(of, query="four")
+        store.append([Memory(id="c", content=f"The rate is {k} percent.")])
+    info = of.cache_info()
+    assert info is not None
+    assert info.kept == 2
+
+
 def test_copies_share_the_log_and_threads_write_to_it(tmp_path: Path) -> None:
     of = logged(tmp_path, **NO_CACHE)
     copies = [of, copy.deepcopy(of), of.deepcopy()]

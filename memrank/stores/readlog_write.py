@@ -75,7 +75,7 @@ class Recorder:
             there = self._path.exists() and self._path.stat().st_size > 0
         except OSError as error:
             raise StoreError(f"{self._path}: the read log cannot be opened: {error.strerror or error}") from error
-        if not there:
+        if not there or not self._door.opened:  # what is there may be another process's, and not yet whole
             readlog_file.create(self._path)
 
     def _record(self, connection: sqlite3.Connection, entry: Entry, fresh: dict[bytes, _Key], salt: bytes) -> None:

@@ -74,6 +74,16 @@ def test_processes_write_one_log_at_once_and_their_end_writes_what_waits(tmp_pat
     assert len(check_whole(path)) == 3 * 150
 
 
+def test_processes_that_make_the_log_at_once(tmp_path: Path) -> None:
+    processes = [start(tmp_path / "log.db", str(k), 1, "ack") for k in range(8)]
+    for process in processes:
+        assert process.stdout is not None
+        assert len(process.stdout.read()) == 33
+        process.stdout.close()
+        assert process.wait() == 0
+    assert len(check_whole(tmp_path / "log.db")) == 8
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_forked_process_has_a_queue_of_its_own(tmp_path: Path) -> None:
