@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -140,6 +139,8 @@ class Made:
 @cache
 def shipped_model() -> str:
     """Names the coefficients that judge relevance and replacements, by their content."""
+    from importlib.resources import files
+
     folder = files("memrank.data")
     data = [(folder / name).read_bytes() for name in ("relevance.json", "conflict.json")]
     return f"embedded-{hashlib.sha256(b''.join(data)).hexdigest()[:16]}"

@@ -54,16 +54,18 @@ def show(read_id: str, log: str | None, spec: str | None, as_json: bool) -> None
     from memrank.asrecorded import recorded_result, recorded_spec
     from memrank.render.reads import read_json, read_lines
     from memrank.render.table import table_text
+    from memrank.stores.readlog_list import uses
 
     where, _ = opened(log, spec)
     kept = where.load(where.find(read_id))
     result, missing = recorded_result(kept)
+    said = uses(where, kept.read_id)
     if as_json:
-        deliver([json_text(read_json(kept, result, missing), indent=2) + "\n"], None)
+        deliver([json_text(read_json(kept, result, missing, said), indent=2) + "\n"], None)
         return
     look = seen()
     table = table_text(result, recorded_spec(kept), width=look.width, colour=look.colour)
-    deliver(["\n".join([*read_lines(kept, missing), "", table]) + "\n"], None)
+    deliver(["\n".join([*read_lines(kept, missing, said), "", table]) + "\n"], None)
 
 
 @reads.command()

@@ -59,16 +59,18 @@ def show(item: str, log: str | None, spec: str | None, as_json: bool) -> None:
     from memrank.render.explain import explain_text
     from memrank.render.reads import item_json, queue_text, read_json, read_lines
     from memrank.stores import readlog_review
+    from memrank.stores.readlog_list import uses
 
     where, _ = opened(log, spec)
     found = readlog_review.find(where, item)
     kept = where.load(found[0].read_id)
     result, missing = recorded_result(kept)
+    said = uses(where, kept.read_id)
     if as_json:
-        body = {"items": list(map(item_json, found)), "read": read_json(kept, result, missing)}
+        body = {"items": list(map(item_json, found)), "read": read_json(kept, result, missing, said)}
         deliver([json_text(body, indent=2) + "\n"], None)
         return
-    head = [queue_text(found, seen()), "", *read_lines(kept, missing), ""]
+    head = [queue_text(found, seen()), "", *read_lines(kept, missing, said), ""]
     deliver(["\n".join([*head, explain_text(result, recorded_spec(kept))]) + "\n"], None)
 
 

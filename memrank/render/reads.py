@@ -10,7 +10,7 @@ from memrank.render.terminal import Look
 from memrank.replay import Move, Replay
 from memrank.result import Result, to_dict, utc_text
 from memrank.stores.readlog import Kept
-from memrank.stores.readlog_list import Line
+from memrank.stores.readlog_list import Line, Use
 from memrank.stores.readlog_review import Item
 from memrank.stores.readlog_stats import Latency, Stats
 from memrank.text.inert import clip, inert
@@ -50,19 +50,23 @@ def list_json(lines: Sequence[Line]) -> list[dict[str, Any]]:
     return [asdict(line) | {"at": when(line.at)} for line in lines]
 
 
-def read_lines(kept: Kept, missing: Sequence[str]) -> list[str]:
+def read_lines(kept: Kept, missing: Sequence[str], uses: Sequence[Use]) -> list[str]:
     """What stands above the answer of a recorded read."""
     forgotten = sum(candidate.forgotten for candidate in kept.candidates)
     lines = [
         f"read {kept.read_id}, {kept.seen} calls, the first at {when(kept.first_at) or 'unknown'}",
         f"spec {kept.spec_sha256[:16]}, store {clip(kept.store_version, 16)}, memrank {kept.memrank}, {kept.model}",
     ]
+    if uses:
+        lines.append(
+            f"of use: {', '.join(clip(name, 40) for name in dict.fromkeys(i for use in uses for i in use.ids))}"
+        )
     if missing:
         lines.append(f"unavailable: {len(missing)} of {len(kept.candidates)} texts, {forgotten} of them forgotten")
     return lines
 
 
-def read_json(kept: Kept, result: Result, missing: Sequence[str]) -> dict[str, Any]:
+def read_json(kept: Kept, result: Result, missing: Sequence[str], uses: Sequence[Use]) -> dict[str, Any]:
     """A recorded read for programs: every number that was judged by, and the answer."""
     return {
         "read_id": kept.read_id,
@@ -77,6 +81,7 @@ def read_json(kept: Kept, result: Result, missing: Sequence[str]) -> dict[str, A
         "validation": kept.validation,
         "spec_sha256": kept.spec_sha256,
         "store_version": kept.store_version,
+        "used": [asdict(use) | {"at": when(use.at)} for use in uses],
         "unavailable": list(missing),
         "candidates": [
             {"id": found.id, "hash": found.hash.hex(), "forgotten": found.forgotten, "redacted": found.redacted}

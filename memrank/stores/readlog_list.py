@@ -73,3 +73,21 @@ def lines(log: ReadLog, *, since: float, text: str | None, needs_review: bool, l
                 )
             )
     return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """Memories of a read that were of use."""
+
+    ids: tuple[str, ...]
+    session: str | None
+    at: float
+    """Seconds since 1970."""
+
+
+def uses(log: ReadLog, read_id: str) -> tuple[Use, ...]:
+    """What was said to be of use of a read, in the order in which it was said."""
+    select = "SELECT ids, session, at FROM used WHERE read_id = ? ORDER BY number"
+    with log.transaction() as connection:
+        rows = connection.execute(select, (read_id,)).fetchall()
+    return tuple(Use(ids=tuple(json.loads(ids)), session=session, at=at) for ids, session, at in rows)

@@ -111,6 +111,9 @@ def test_used(logged: Path) -> None:
     exported = {row["id"]: row.get("access_count", 0) for row in call("store", "export", store).rows}
     assert exported == {"m1": 1, "m2": 1, "m3": 0}
     assert reads("used", read_id, "nobody", spec=logged).code == 3
+    told = reads("show", read_id, "--json", spec=logged).json["used"]
+    assert [(use["ids"], use["session"]) for use in told] == [(["m2"], "s"), (["m2", "m1"], None)]
+    assert "of use: m2, m1" in reads("show", read_id, spec=logged).out
 
 
 def test_review(logged: Path) -> None:
