@@ -210,6 +210,11 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         writer = self._reads.writer if self._reads is not None else None
         return None if writer is None else writer.flush()
 
+    def close(self) -> Note | None:
+        """As `flush`, and close the log; the next read opens it again."""
+        writer = self._reads.writer if self._reads is not None else None
+        return None if writer is None else writer.close()
+
     def used(
         self, read_id: str, ids: Sequence[str], *, session: str | None = None, at: str | datetime | None = None
     ) -> Uses | None:

@@ -294,6 +294,24 @@ def test_a_log_that_is_deleted_is_begun_anew(tmp_path: Path) -> None:
     assert [all(c.memory is not None for c in one.candidates) for one in found] == [True]
 
 
+def test_closing_writes_what_waits_and_the_next_read_opens_it_again(tmp_path: Path, impatient: None) -> None:
+    of = logged(tmp_path)
+    assert pipeline().close() is None
+    for query in ("one", "two"):
+        read(of, MEMORIES, query)
+        assert of.close() is None
+    assert not (tmp_path / "log.db-wal").exists()  # the last connection is closed
+    assert len(calls(tmp_path)) == 2
+    with held(tmp_path / "log.db"):
+        read(of, MEMORIES, "three")
+        note = of.close()
+        assert note is not None
+        assert note.code == "log_unwritten"
+    read(of, MEMORIES, "four")
+    assert of.close() is None
+    assert [line.query for line in calls(tmp_path)] == ["four", "two", "one"]
+
+
 def test_more_than_can_wait_is_lost_and_told_once(
     tmp_path: Path, impatient: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

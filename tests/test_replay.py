@@ -1,6 +1,7 @@
 """A recorded read gives the same again, bit for bit; and "what if" gives what a read under such a spec would give."""
 
 import json
+import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -8,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from reading import NOW, pipeline, read, record
-from strategies import AS_OF
+from strategies import AS_OF, WORDS, dates
+from strategies import records as drawn_records
 
 import memrank
 from memrank.asrecorded import recorded_result
@@ -102,6 +106,55 @@ def test_links_turns_and_unknown_successors_are_reproduced(query: str, embedder:
     assert answered(of, tmp_path, ranking).reproduced
     judged = {item.id: item for item in (*ranking.results, *ranking.excluded)}
     assert "superseded" not in judged["was"].flags
+
+
+ODD: tuple[tuple[list[Mapping[str, object]], dict[str, Any]], ...] = (
+    ([], {}),
+    (records(), {"filters": {"role": "nobody"}}),
+    (records(), {"query": "\ud800 rate \U0001f600 \u05e9\u05dc\u05d5\u05dd"}),
+    (records(), {"query": "zebra quagga"}),
+    ([record("e", "")], {}),
+    (
+        [
+            record(
+                "u",
+                "\u732b\u2028\x1b[31m\U0001f600 'quoted' \"rate\" \\\\",
+                namespace="n/m",
+                tags=["a"],
+                importance=0.9,
+            )
+        ],
+        {},
+    ),
+    ([record(f"p{k}", pinned=True) for k in range(5)], {"max_tokens": 1}),
+    ([record("x", metadata={"deep": {"a": [1, None, 2.5]}}, embedding=[0.1, 0.2])], {}),
+    ([record("long", "The rate of the bank. " * 500)], {"max_tokens": 30}),
+)
+
+
+@pytest.mark.parametrize(("given", "asked"), ODD)
+@pytest.mark.parametrize("language", ["english", "none"])
+def test_odd_reads_are_reproduced(
+    given: list[Mapping[str, object]], asked: dict[str, Any], language: str, tmp_path: Path
+) -> None:
+    index = {"language": language, "embedder": "wordllama"}
+    of = pipeline(index=index, reads={"log": str(tmp_path / "log.db")})
+    ranking = read(of, given, **{"query": "rate", **asked})
+    assert answered(of, tmp_path, ranking).reproduced
+
+
+QUESTIONS = st.lists(st.sampled_from([*WORDS, "now", "before", "2025", "yesterday"]), min_size=1, max_size=5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(given=drawn_records(), words=QUESTIONS, top_k=st.integers(1, 9), as_of=dates(100))
+def test_any_read_is_reproduced(given: list[Mapping[str, object]], words: list[str], top_k: int, as_of: str) -> None:
+    """Whatever is superseded, expired, pinned or not yet known: the record of the pool is enough."""
+    with tempfile.TemporaryDirectory() as name:
+        of = pipeline(prefilter={"top_k": top_k}, temporal={"sensitivity": "auto"}, reads={"log": f"{name}/log.db"})
+        ranking = read(of, given, " ".join(words), as_of=as_of)
+        assert answered(of, Path(name), ranking).reproduced
+        of.close()
 
 
 SETTINGS = (

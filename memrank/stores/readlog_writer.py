@@ -66,6 +66,13 @@ class Writer:
         queue.drain()
         return queue.trouble()
 
+    def close(self) -> Note | None:
+        """As `flush`, and close the file; the next record opens it again. What could not be written is lost."""
+        note = self.flush()
+        self._finish()
+        self._queue, self._finish = self._anew()
+        return note
+
     def _own(self) -> "_Queue":
         if os.getpid() != self._pid:
             self._finish.detach()
