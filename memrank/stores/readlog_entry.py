@@ -81,7 +81,7 @@ class Entry:
 class Digests:
     """Digests of memories, remembered for those last seen: most reads judge the same ones. For one thread."""
 
-    CAPACITY = 50_000
+    CAPACITY = 20_000
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[Memory, bytes]] = {}

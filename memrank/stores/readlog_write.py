@@ -17,7 +17,7 @@ from memrank.types import Memory
 
 PRUNED_EVERY = 1_000
 """Reads between two looks for records that are older than the log keeps."""
-KNOWN = 200_000
+KNOWN = 100_000
 """Texts of which a writer knows that the log has them."""
 SWEPT_AT = 50
 """One record in so many has gone: time to look for texts that nobody needs."""

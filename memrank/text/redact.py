@@ -6,10 +6,10 @@ from collections.abc import Sequence
 REMOVED = "[removed]"
 
 _SECRETS = (
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)",
-    r"\bBearer\s+(?=\S*\d)[A-Za-z0-9._~+/=-]{12,}",
-    r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
-    r"\b(?:sk|pk|rk)[-_](?=[A-Za-z0-9_-]*\d)[A-Za-z0-9_-]{16,}",
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[\s\S]{0,20000}?-----END [A-Z ]{0,40}PRIVATE KEY-----|[\s\S]{0,20000})",
+    r"\bBearer\s+(?=\S{0,200}\d)[A-Za-z0-9._~+/=-]{12,}",
+    r"\beyJ[A-Za-z0-9_-]{8,500}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]*",
+    r"\b(?:sk|pk|rk)[-_](?=[A-Za-z0-9_-]{0,200}\d)[A-Za-z0-9_-]{16,}",
     r"\b(?:hf_|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|npm_|pypi-)[A-Za-z0-9_-]{12,}",
     r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
     r"\bAIza[A-Za-z0-9_-]{30,}",
@@ -17,7 +17,10 @@ _SECRETS = (
     r"(?i:(?<![a-z])(?:api[_ -]?key|secret(?:[_ -]?key)?|access[_ -]?token|auth[_ -]?token|password|passwd))"
     r"[\"']?\s*[:=]\s*[\"']?[^\s\"',;]{4,}",
 )
-"""What gives somebody access. Addresses and numbers of people are what memories are about, and stay."""
+"""What gives somebody access. Addresses and numbers of people are what memories are about, and stay.
+
+Whatever is looked ahead for is bounded: text that is made to be slow to read must not be.
+"""
 
 
 class Redactor:

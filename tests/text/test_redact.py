@@ -26,6 +26,7 @@ def test_a_secret_goes_and_its_surroundings_stay(secret: str) -> None:
         ("postgres://dana:hunter2@db.example/x", "postgres://[removed]@db.example/x"),
         ('{"api_key": "0123456789"}', '{"[removed]"}'),
         ("password=hunter22 and more", "[removed] and more"),
+        ("-----BEGIN PRIVATE KEY-----\nMIIE is cut off", "[removed]"),
         ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nafter", "[removed]\nafter"),
     ],
 )
@@ -50,3 +51,22 @@ def test_what_is_no_secret_is_the_same_object(text: str) -> None:
 
 def test_own_patterns() -> None:
     assert Redactor([r"\b\d{9}\b"]).clean("BSN 123456789.") == "BSN [removed]."
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "sk-",
+        "eyJ-",
+        "Bearer ",
+        "://a",
+        "-----BEGIN ",
+        "-----BEGIN PRIVATE KEY-----",
+        "password ",
+        "eyJaaaaaaaa.",
+        "ghp_-",
+    ],
+)
+def test_text_that_is_made_to_be_slow_is_not(piece: str) -> None:
+    """Quadratic work on this would not end within the patience of anybody who runs the tests."""
+    assert len(Redactor().clean(piece * 200_000)) <= len(piece) * 200_000
