@@ -95,7 +95,7 @@ class _Queue:
         self._log = Recorder(settings.path, settings.policy, self._redactor, settings.keep)
         self._wake = threading.Condition()
         self._waiting: deque[Entry] = deque()
-        self._ending = False
+        self._ending = self._ended = False
         self._thread: threading.Thread | None = None
         self._lost = 0
         self._failure: StoreError | None = None
@@ -111,37 +111,40 @@ class _Queue:
         settings = self._settings
         entry = encode(reading, self._known_origin(), settings.policy, self._redactor, self._digests)
         with self._wake:
-            if len(self._waiting) + len(self._taken) >= WAITING:
+            if self._ending or len(self._waiting) + len(self._taken) >= WAITING:
                 self._lost += 1
             else:
                 self._waiting.append(entry)
-            at_once = settings.durable or self._ending
-            if not at_once:
+            if not settings.durable and not self._ending:
                 if self._thread is None:
                     self._thread = threading.Thread(target=self._run, name="memrank read log", daemon=True)
                     self._thread.start()
                 if len(self._waiting) in (1, AT_ONCE):
                     self._wake.notify()
-        if at_once:
+        if settings.durable:
             self.drain()
         return self.trouble() if self._failure is not None or self._lost else None
 
     def drain(self) -> None:
         """Write what waits. What fails goes on waiting, for the next time."""
         with self._writing:
-            while True:
-                with self._wake:
-                    self._taken += self._waiting
-                    self._waiting.clear()
-                if not self._taken:
-                    self._failure = None
-                    return
-                try:
-                    self._log.write(self._taken, self._known_origin())
-                except StoreError as failure:
-                    self._failure = failure
-                    return
-                self._taken = []
+            if not self._ended:  # the file is closed, and must stay so: the process may be at its end
+                self._write()
+
+    def _write(self) -> None:
+        while True:
+            with self._wake:
+                self._taken += self._waiting
+                self._waiting.clear()
+            if not self._taken:
+                self._failure = None
+                return
+            try:
+                self._log.write(self._taken, self._known_origin())
+            except StoreError as failure:
+                self._failure = failure
+                return
+            self._taken = []
 
     def trouble(self) -> Note | None:
         """A note where records could not be written; those that were lost are told once."""
@@ -163,11 +166,12 @@ class _Queue:
         with self._wake:
             self._ending = True
             self._wake.notify()
-        self.drain()
-        if self._failure is not None:
-            _LOGGER.warning("%s; reads not recorded: %d", self._failure.message, len(self._taken) + len(self._waiting))
         with self._writing:
+            self._write()
+            self._ended = True
             self._log.close()
+        if self._failure is not None:
+            _LOGGER.warning("%s; reads not recorded: %d", self._failure.message, len(self._taken))
 
     def _run(self) -> None:
         while not self._ending:
