@@ -16,6 +16,7 @@ from memrank.errors import (
     StoreError,
     UsageError,
 )
+from memrank.version import __version__
 
 if TYPE_CHECKING:
     from memrank.api import load, read_memory
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from memrank.dialogue.prune import prune
     from memrank.pipeline import Pipeline, Ranking
 
-__version__ = "0.1.0"
 
 __all__ = [
     "Conversation",

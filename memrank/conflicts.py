@@ -44,7 +44,8 @@ def evidence(slate: Slate, best: Rows) -> Evidence:
     holds = np.zeros((len(best), len(terms)))
     holds[bag.owner, place[bag.ids]] = 1.0
     # Multiples of 2^-24: their sums are exact, and so do not depend on the order of the terms.
-    weights = np.round(bm25.idf_of(tenant.postings, terms, slate.visible) * GRAIN) / GRAIN
+    idf = bm25.idf_of(tenant.postings, terms, slate.visible) if slate.idf is None else slate.idf[terms]
+    weights = np.round(idf * GRAIN) / GRAIN
     asked = _marked(slate, slate.query_terms)[terms]
     named = _marked(slate, _names(slate))[terms]
     vectors = tenant.vectors[rows].astype(np.float64) if tenant.vectors is not None else np.zeros((len(best), 1))

@@ -1,18 +1,12 @@
-"""Values of a spec that may differ by memory type, as `{default: 14d, price: 1d}`, and what all sections share."""
+"""Values of a spec that may differ by memory type, as `{default: 14d, price: 1d}`."""
 
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic import BeforeValidator, ConfigDict, PlainSerializer
 
+from memrank.specbase import Section
 from memrank.specvalues import Duration, Share
 from memrank.text.dates import format_duration
-
-
-class Section(BaseModel):
-    """A section of the spec: frozen, without unknown keys."""
-
-    # Not `use_attribute_docstrings`: reading them costs every start 50 ms. `specdocs` reads them for the schema.
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
 
 
 class _OfType(Section):

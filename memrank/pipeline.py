@@ -6,27 +6,33 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dspy
 import numpy as np
 from dspy.dsp.utils.settings import main_thread_config, thread_local_overrides
 
-from memrank.asking import ask, limits
+from memrank.asking import ask, limits, moment
 from memrank.assemble import assemble, with_latency
+from memrank.cache import CacheInfo
 from memrank.chain import gaps
 from memrank.errors import SpecError, UsageError
 from memrank.fileio import canonical_json, sha256_hex
+from memrank.reads import Read, Reads
 from memrank.result import Item, Meta, Result, to_dict
 from memrank.slate import Limits, Slate
 from memrank.spec import Spec
 from memrank.stages.base import Stage
 from memrank.stages.prefilter import Prefilter
 from memrank.stages.pruner import Pruner
-from memrank.stores.base import Snapshot, Store
+from memrank.stores.base import Snapshot, Store, Uses
 from memrank.stores.given import Given
 from memrank.tenant import Rows
 from memrank.types import Note, Query
+
+if TYPE_CHECKING:  # they bring sqlite3, which a pipeline without a log does without
+    from memrank.stores.readlog import ReadLog
+    from memrank.stores.readlog_review import Decision
 
 WRITABLE = frozenset(
     {"callbacks", "history", "forward"}
@@ -98,6 +104,7 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         spec_sha256: str,
         *,
         namespace: str | None = None,
+        reads: Reads | None = None,
     ) -> None:
         super().__init__()
         found = gaps(spec.stages)
@@ -108,6 +115,7 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         self.spec_sha256 = spec_sha256
         self._given = given
         self._namespace = namespace
+        self._reads = reads
         self._names = tuple(stages)
         for name, stage in stages.items():
             setattr(self, name, stage)
@@ -130,14 +138,14 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
 
     def __call__(self, query: str | None = None, **arguments: Any) -> Ranking:
         """Rank; see `forward` for the arguments."""
-        with _quiet():
+        with quiet():
             # By name: optimizers put a `forward` in the place of ours that takes nothing by position.
             answer: Ranking = super().__call__(query=query, **arguments)
         return answer
 
     async def acall(self, query: str | None = None, **arguments: Any) -> Ranking:
         """Rank without blocking the event loop; may be cancelled."""
-        with _quiet():
+        with quiet():
             answer: Ranking = await super().acall(query=query, **arguments)
         return answer
 
@@ -165,6 +173,7 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         memories that cannot be read.
         """
         started = time.perf_counter()
+        at = moment(None) if self._reads is not None else None
         asked = ask(
             query,
             as_of=as_of,
@@ -182,8 +191,68 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
             detail = "lone surrogates of the query became U+FFFD"
             repaired = Note(level="repair", stage="query", code="surrogate_replaced", detail=detail)
             snapshot = replace(snapshot, notes=(*snapshot.notes, repaired))
-        result = self._read(asked, snapshot, limited)
-        return Ranking.of(with_latency(result, (time.perf_counter() - started) * 1e3), self.spec)
+        if self._reads is None or at is None:
+            result = self._read(asked, snapshot, limited).result
+            return Ranking.of(with_latency(result, _since(started)), self.spec)
+        context = canonical_json([*_context(asked, snapshot, limited), asked.text != query])
+        key = self._reads.key(context, asked.as_of, snapshot.version)
+        kept, read = self._reads.kept(key, asked), None
+        if kept is None:
+            read = self._read(asked, snapshot, limited)
+            kept = read.result
+            self._reads.keep(key, kept, own=memories is None)
+        result = with_latency(kept, _since(started))
+        note = self._reads.log(result, asked, at, context, read)
+        return Ranking.of(result if note is None else replace(result, notes=(*result.notes, note)), self.spec)
+
+    def flush(self) -> Note | None:
+        """Write what waits for the read log; a note where that failed, None also for a pipeline without a log."""
+        writer = self._reads.writer if self._reads is not None else None
+        return None if writer is None else writer.flush()
+
+    def close(self) -> Note | None:
+        """As `flush`, and close the log; the next read opens it again."""
+        writer = self._reads.writer if self._reads is not None else None
+        return None if writer is None else writer.close()
+
+    def used(
+        self, read_id: str, ids: Sequence[str], *, session: str | None = None, at: str | datetime | None = None
+    ) -> Uses | None:
+        """Say which memories of a read were of use: kept with the read, and counted in a store that can be written.
+
+        What the store counted; None where it cannot be written. `at` is ISO 8601 or a datetime, the clock where it is
+        left out. Raises UsageError without a read log, DataError for a read that is not in it and for memories that
+        the read did not judge.
+        """
+        from memrank.feedback import record_used
+
+        return record_used(self._log(), self.store, read_id, ids, session=session, at=moment(at))
+
+    def decided(self, read_id: str) -> "Decision":
+        """What a person decided about a read: `accepted`, `rejected` or `edited`; `undecided` while it waits, and
+        `not_queued` for one that asked for nobody.
+
+        Raises UsageError without a read log, DataError for a read that is not in it.
+        """
+        from memrank.stores.readlog_review import decided
+
+        log = self._log()
+        return decided(log, log.find(read_id))
+
+    def _log(self) -> "ReadLog":
+        """The log, with everything in it that this pipeline has read."""
+        writer = self._reads.writer if self._reads is not None else None
+        if writer is None:
+            raise UsageError("the spec has no read log", hint="reads: {log: FILE}")
+        from memrank.stores.readlog import ReadLog
+
+        writer.flush()
+        return ReadLog(writer.path)
+
+    def cache_info(self) -> CacheInfo | None:
+        """Hits and misses of the cache since the pipeline was built; None without one."""
+        found = self._reads.cache if self._reads is not None else None
+        return None if found is None else found.info()
 
     def candidates(self, query: str, *, as_of: str | datetime | None = None, namespace: str | None = None) -> Slate:
         """The pool of a query as the prefilter leaves it, before anything is judged: what fitting starts from."""
@@ -206,28 +275,44 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         namespace = query.namespace if query.namespace is not None else self._namespace
         return self.store.snapshot(namespace, query.as_of, query.filters, tolerance)
 
-    def _read(self, query: Query, snapshot: Snapshot, limited: Limits) -> Result:
+    def _read(self, query: Query, snapshot: Snapshot, limited: Limits) -> Read:
         stages = [stage for stage in self._stages() if not (limited.rank_only and isinstance(stage, Pruner))]
         pruner = next((stage for stage in stages if isinstance(stage, Pruner)), None)
         protected = pruner.protects(snapshot) if pruner else np.empty(0, dtype=np.int64)
-        slate = _open(query, snapshot, limited, protected)
+        slate = pool = _open(query, snapshot, limited, protected)
         for stage in stages:
             slate = stage(slate)
-        identity = [
-            *(self.spec_sha256, snapshot.version, query.text, query.as_of.isoformat(), snapshot.tenant.namespace),
-            *(query.filters, query.domain, query.phase, query.observations, query.constraints),
-            *(limited.top_k, limited.max_tokens, limited.rank_only),
-        ]
-        read_id = sha256_hex(canonical_json(identity))
-        return assemble(
-            slate, self.spec, read_id=read_id[:32], spec_sha256=self.spec_sha256, store_version=snapshot.version
+            pool = slate if isinstance(stage, Prefilter) else pool
+        text, *others = _context(query, snapshot, limited)
+        identity = [self.spec_sha256, snapshot.version, text, query.as_of.isoformat(), *others]
+        result = assemble(
+            slate,
+            self.spec,
+            read_id=sha256_hex(canonical_json(identity))[:32],
+            spec_sha256=self.spec_sha256,
+            store_version=snapshot.version,
         )
+        return Read(result=result, pool=pool, final=slate)
 
     def _stages(self) -> list[Stage]:
         return [getattr(self, name) for name in self._names]
 
 
-def _quiet() -> AbstractContextManager[object]:
+def _context(query: Query, snapshot: Snapshot, limited: Limits) -> list[object]:
+    """All that was asked, but for the moment."""
+    return [
+        *(query.text, snapshot.tenant.namespace),
+        *(query.filters, query.domain, query.phase, query.observations, query.constraints),
+        *(limited.top_k, limited.max_tokens, limited.rank_only),
+    ]
+
+
+def _since(started: float) -> float:
+    """Milliseconds that have passed."""
+    return (time.perf_counter() - started) * 1e3
+
+
+def quiet() -> AbstractContextManager[object]:
     """Keeps dspy's process-wide trace and history from growing, unless a caller (an optimizer) collects a trace."""
     trace = thread_local_overrides.get().get("trace")
     # Every context of dspy carries a trace: the process-wide one, unless somebody set out to collect another.

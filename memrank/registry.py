@@ -5,6 +5,7 @@ from typing import Literal
 
 from memrank.indexing import Analyzer
 from memrank.pipeline import Pipeline
+from memrank.reads import open_reads
 from memrank.spec import PrefilterSpec, PrunerSpec, RankerSpec, Spec, StageSpec, TemporalSpec
 from memrank.stages.base import Stage
 from memrank.stages.prefilter import Prefilter
@@ -69,4 +70,5 @@ def build(spec: Spec, folder: Path, spec_sha256: str, *, store: Path | None = No
         namespace = where.namespace
     stages = dict(make_stage(params, analyzer) for params in spec.stages)
     given = Given(analyzer, importance_scale=SCALES[scale])
-    return Pipeline(spec, stages, opened, given, spec_sha256, namespace=namespace)
+    reads = open_reads(spec, folder, spec_sha256, lambda: analyzer.id)
+    return Pipeline(spec, stages, opened, given, spec_sha256, namespace=namespace, reads=reads)

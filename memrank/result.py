@@ -98,6 +98,8 @@ class Meta:
     spec_sha256: str
     store_version: str
     latency_ms: float
+    cached: bool = False
+    """Whether it was answered from memory; `as_of` then is that of the read which was kept."""
     lm_calls: int = 0
     lm_tokens: int = 0
     lm_cost_usd: float = 0.0
@@ -174,6 +176,7 @@ def to_dict(result: Result) -> dict[str, object]:
             "spec_sha256": meta.spec_sha256,
             "store_version": meta.store_version,
             "latency_ms": meta.latency_ms,
+            **({"cached": True} if meta.cached else {}),
             "lm": {"calls": meta.lm_calls, "tokens": meta.lm_tokens, "cost_usd": meta.lm_cost_usd},
         },
         "notes": [asdict(note) for note in result.notes],

@@ -125,6 +125,8 @@ class Slate:
     """Terms of the query that some visible memory holds, with their idf."""
     time: TimeOfQuery = TIMELESS
     """What the temporal stage read from the query."""
+    idf: Floats | None = None
+    """(terms of the tenant,): idf over the visible memories where a record says it; None: the postings know it."""
     summaries: Mapping[int, str] = field(default_factory=dict)
     """Candidate to the summary that stands for it in the context."""
     notes: tuple[Note, ...] = ()

@@ -8,7 +8,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from memrank.pertype import DurationPerType, PerType, RatePerType, Section, ShareOfType
+from memrank.pertype import DurationPerType, PerType, RatePerType, ShareOfType
+from memrank.specbase import Section
+from memrank.specreads import ReadsSpec, ReviewSpec
 from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, Metric, MetricKey, Points, Share, Time
 from memrank.types import Sensitivity
 
@@ -270,17 +272,6 @@ class PrunerSpec(Section):
         return self
 
 
-class ReviewSpec(Section):
-    top_score_below: Share = 0.4
-    """A best score below this asks for review."""
-    ambiguity_margin: Share = 0.05
-    """Neighbouring scores closer than this ask for review."""
-    ambiguity_top: int = Field(default=3, ge=2, le=1000)
-    """How many of the first results are looked at for that."""
-    stale_score_above: Share = 0.5
-    """A stale or superseded item with a composite above this asks for review."""
-
-
 class GateSpec(Section):
     min: float | None = None
     """The metric must not be below this."""
@@ -336,6 +327,8 @@ class Spec(Section):
     """Every ranking waits for a person's decision."""
     review: ReviewSpec = ReviewSpec()
     """When a read needs a person's eyes."""
+    reads: ReadsSpec | None = None
+    """The log and the cache of reads; neither where it is left out."""
     evaluate: EvaluateSpec | None = None
     """The golden set of this pipeline and the gates it must pass."""
     compile: CompileSpec | None = None
@@ -349,3 +342,9 @@ class Spec(Section):
         if twice:
             raise ValueError(f"{', '.join(twice)} stands more than once; a stage may stand once")
         return stages
+
+    @model_validator(mode="after")
+    def _high_stakes_are_logged_in_full(self) -> Self:
+        if self.high_stakes and self.reads is not None and self.reads.log is not None and self.reads.text != "full":
+            raise ValueError(f"high_stakes does not go with reads.text: {self.reads.text}; allowed: full")
+        return self

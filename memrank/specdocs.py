@@ -4,13 +4,14 @@ import ast
 import inspect
 from itertools import chain, pairwise
 
-from memrank import pertype, spec
+from memrank import pertype, spec, specreads
 
 
 def descriptions() -> dict[tuple[str, str], str]:
     """(model, field) to its description, of every field of the spec that is documented."""
     found = {}
-    for model in chain.from_iterable(ast.parse(inspect.getsource(module)).body for module in (pertype, spec)):
+    sources = (pertype, spec, specreads)
+    for model in chain.from_iterable(ast.parse(inspect.getsource(module)).body for module in sources):
         if not isinstance(model, ast.ClassDef):
             continue
         for field, text in pairwise(model.body):

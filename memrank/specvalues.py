@@ -54,6 +54,14 @@ def _metric(name: str) -> str:
     raise ValueError(f"there is no such metric; allowed: {allowed}")
 
 
+def _regex(text: str) -> str:
+    try:
+        re.compile(text)
+    except (re.error, OverflowError, RecursionError) as fault:
+        raise ValueError(f"this is no regular expression ({fault}); allowed: the syntax of Python's re") from None
+    return text
+
+
 _DURATION_SCHEMA = WithJsonSchema(
     {
         "type": "string",
@@ -73,6 +81,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Points = Annotated[float, Field(ge=1, le=10)]
 """Importance on the scale from 1 to 10."""
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
+Regex = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_regex)]
 FormatVersion = Annotated[Literal[1], BeforeValidator(_version)]
 MetricKey = Annotated[str, AfterValidator(_metric)]
 Metric = Annotated[MetricKey, WithJsonSchema({"type": "string", "pattern": METRIC})]

@@ -49,6 +49,8 @@ class Batch:
             with progress(size_of(stream), "ranking", hidden=hidden) as done:
                 found = rows(stream, "stdin" if queries == "-" else queries, self._skipped, done)
                 deliver(map(self._line, found), out, sources=sources)
+        unwritten = self.pipeline.flush()
+        self.summary.extend([] if unwritten is None else [unwritten])
         self.notices.show(self.summary.as_tuple())
         if self.failed and not self.notices.quiet:
             tell(f"{self.failed} of {self.total} queries failed; their rows say why")

@@ -20,7 +20,8 @@ COMMANDS = {
     "check": ("memrank.cli.specs", "Check specs without running them."),
     "schema": ("memrank.cli.specs", "Print the JSON Schema of the spec, for editors."),
     "conversation": ("memrank.cli.conversation", "Prune a conversation to what its context needs."),
-    "store": ("memrank.cli.store", "Keep memories: import, export, and what they are worth."),
+    "store": ("memrank.cli.store", "Keep memories: import, export, forget; what they are worth, what contradicts."),
+    "reads": ("memrank.cli.reads", "Look into the read log: list, replay, review, count."),
 }
 
 COMPLETION = "_MEMRANK_COMPLETE"
@@ -54,7 +55,8 @@ def memrank() -> None:
 
     Answers go to stdout; notes, progress and faults to stderr.
 
-    Exit codes: 0 done; 1 a gate failed; 2 the command line or the spec is wrong; 3 input data is wrong; 4 a model or
+    Exit codes: 0 done; 1 a gate failed or a check says no; 2 the command line or the spec is wrong; 3 input data is
+    wrong; 4 a model or
     service failed under --strict; 130 interrupted.
 
     \b

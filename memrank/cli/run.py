@@ -98,7 +98,7 @@ def run(
     pipeline = load(spec, store=store)
     collector.resume()
     notices = Notices(strict=strict, quiet=quiet, verbose=verbose)
-    sources: list[str | os.PathLike[str]] = [spec, *_store_file(pipeline, spec, store)]
+    sources: list[str | os.PathLike[str]] = [spec, *_store_file(pipeline, spec, store), *_log_file(pipeline, spec)]
     if queries is not None:
         from memrank.asking import moment
         from memrank.cli.batch import Batch
@@ -109,8 +109,10 @@ def run(
         batch.run(queries, out, [*sources, queries])
         return
     ranking = pipeline(**_question(pipeline, query, as_of, options))
-    notices.show(ranking.notes)
-    notices.refuse(ranking.notes)
+    unwritten = pipeline.flush()
+    notes = ranking.notes if unwritten is None or unwritten in ranking.notes else (*ranking.notes, unwritten)
+    notices.show(notes)
+    notices.refuse(notes)
     text = _writer(form, include_excluded, to_file=out is not None)(ranking)
     deliver([f"{text}\n"] if text else [""], out, sources=sources)
 
@@ -135,6 +137,12 @@ def _store_file(pipeline: "Pipeline", spec: str, store: str | None) -> list[str 
         return [store]
     where = pipeline.spec.store
     return [] if where is None else [Path(spec).absolute().parent / where.path]
+
+
+def _log_file(pipeline: "Pipeline", spec: str) -> list[str | os.PathLike[str]]:
+    """The read log, where there is one."""
+    reads = pipeline.spec.reads
+    return [] if reads is None or reads.log is None else [Path(spec).absolute().parent / reads.log]
 
 
 def _question(pipeline: "Pipeline", query: str | None, as_of: str | None, options: dict[str, Any]) -> dict[str, Any]:

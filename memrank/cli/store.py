@@ -10,6 +10,7 @@ import click
 from memrank.cli import collector
 from memrank.cli.contradictions import contradictions
 from memrank.cli.decay import decay
+from memrank.cli.forget import forget
 from memrank.cli.output import FILE, Notices, deliver, json_text
 from memrank.cli.sources import logs_of, memories_of, of_namespace
 from memrank.errors import UsageError
@@ -17,7 +18,7 @@ from memrank.errors import UsageError
 
 @click.group()
 def store() -> None:
-    """Keep memories: import them into a durable store, get them out again, see what they are worth."""
+    """Keep memories: import, export, forget; see what they are worth, and which contradict each other."""
 
 
 @store.command("import")
@@ -95,3 +96,4 @@ def export(source: str, namespace: str | None, out: str | None, strict: bool, qu
 
 store.add_command(decay)
 store.add_command(contradictions)
+store.add_command(forget)

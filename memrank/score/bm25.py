@@ -63,13 +63,20 @@ def _idf(visible: int, holding: int | NDArray[np.int64]) -> NDArray[np.float64]:
 
 def idf_of(postings: Postings, terms: NDArray[np.int64], visible: NDArray[np.bool_]) -> NDArray[np.float64]:
     """idf of each of these terms over the visible documents, shape (len(terms),)."""
-    total = int(visible.sum())
-    if total == len(visible):
-        holding = postings.starts[terms + 1] - postings.starts[terms]
-    else:
-        seen = np.concatenate([[0], np.cumsum(visible[postings.docs])])
-        holding = seen[postings.starts[terms + 1]] - seen[postings.starts[terms]]
-    return _idf(total, holding)
+    return idf_of_counts(int(visible.sum()), holding(postings, terms, visible))
+
+
+def idf_of_counts(visible: int, holding: NDArray[np.int64]) -> NDArray[np.float64]:
+    """idf of terms that `holding` of the `visible` documents hold."""
+    return _idf(visible, holding)
+
+
+def holding(postings: Postings, terms: NDArray[np.int64], visible: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many visible documents hold each of these terms, shape (len(terms),)."""
+    if visible.all():
+        return np.asarray(postings.starts[terms + 1] - postings.starts[terms], dtype=np.int64)
+    seen = np.concatenate([[0], np.cumsum(visible[postings.docs])])
+    return np.asarray(seen[postings.starts[terms + 1]] - seen[postings.starts[terms]], dtype=np.int64)
 
 
 def score(

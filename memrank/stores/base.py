@@ -52,6 +52,7 @@ class Store(Protocol):
         """Opaque; equal versions hold equal memories."""
 
 
+@runtime_checkable
 class WritableStore(Store, Protocol):
     """Keeps what it is given: every write is one transaction, and survives a kill once it has returned."""
 

@@ -32,6 +32,8 @@ class Kind:
     """Statements that lead from each schema version to the next; the version of a file is its `user_version`."""
     make: str
     """How a new one is made, with `{path}` in it."""
+    patience: float = BUSY_SECONDS
+    """Seconds that one writer waits for another."""
 
 
 # On macOS only a full fsync reaches the disk itself; the pragma does nothing elsewhere.
@@ -51,8 +53,8 @@ def create(path: Path, kind: Kind) -> None:
         raise StoreError(f"{path}: cannot be created", hint=f"create the folder {path.parent} first")
     if path.is_dir():
         raise _not_one(path, kind, "it is a folder")
-    with translated(path, kind.noun):
-        connection = _open(path, "rwc")
+    with translated(path, kind):
+        connection = _open(path, "rwc", kind)
         try:
             if _is_blank(connection, path, kind):
                 _enter_wal(connection)
@@ -70,8 +72,8 @@ def connect(path: Path, kind: Kind) -> sqlite3.Connection:
     Raises StoreError for a missing file and for what is of another kind, is damaged or was written by a newer memrank.
     """
     _check_file(path, kind)
-    with translated(path, kind.noun):
-        connection = _open(path, "rw")
+    with translated(path, kind):
+        connection = _open(path, "rw", kind)
         try:
             if _is_blank(connection, path, kind):
                 raise _not_one(path, kind, "it is an SQLite database without a schema")
@@ -100,9 +102,11 @@ def transaction(connection: sqlite3.Connection, *, write: bool = False) -> Itera
 class Door:
     """The one way to a file for many threads: a connection that is opened when first used, and its lock."""
 
-    def __init__(self, path: Path, kind: Kind) -> None:
+    def __init__(self, path: Path, kind: Kind, *, at_exit: bool = True) -> None:
+        """`at_exit`: whether the end of the process closes the file; no, where a thread may be using it even then."""
         self._path = path
         self._kind = kind
+        self._at_exit = at_exit
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._identity: tuple[int, int, int] | None = None
@@ -113,14 +117,14 @@ class Door:
     @contextmanager
     def transaction(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
         """The connection within a transaction, held by this thread alone. Raises StoreError."""
-        with self._lock, translated(self._path, self._kind.noun):
+        with self._lock, translated(self._path, self._kind):
             connection = self._current()
             with transaction(connection, write=write):
                 yield connection
 
     def close(self) -> None:
         """Close the file; the next transaction opens it again."""
-        with self._lock, translated(self._path, self._kind.noun):
+        with self._lock, translated(self._path, self._kind):
             if self._release is not None:
                 self._release()
             self._connection = self._identity = self._release = None
@@ -132,21 +136,22 @@ class Door:
             self._connection = connect(self._path, self._kind)
             self._identity = identity
             self._release = weakref.finalize(self, _close, self._connection, os.getpid())
+            self._release.atexit = self._at_exit
             self.opened += 1
         return self._connection
 
 
 @contextmanager
-def translated(path: Path, noun: str) -> Iterator[None]:
+def translated(path: Path, kind: Kind) -> Iterator[None]:
     """Turns the errors of SQLite into StoreError. Wrong calls of its interface are defects and stay as they are."""
     try:
         yield
     except sqlite3.ProgrammingError:
         raise
     except sqlite3.Error as error:
-        raise _store_error(path, noun, error) from error
+        raise _store_error(path, kind, error) from error
     except UnicodeDecodeError as error:  # a damaged schema, which SQLite quotes in a message that Python decodes
-        raise damaged(path, noun, "a text in it is not UTF-8") from error
+        raise damaged(path, kind.noun, "a text in it is not UTF-8") from error
 
 
 def damaged(path: Path, noun: str, what: str) -> StoreError:
@@ -155,12 +160,13 @@ def damaged(path: Path, noun: str, what: str) -> StoreError:
     return StoreError(f"{path}: the {noun} is damaged: {what}", hint=hint)
 
 
-def _store_error(path: Path, noun: str, error: sqlite3.Error) -> StoreError:
+def _store_error(path: Path, kind: Kind, error: sqlite3.Error) -> StoreError:
+    noun = kind.noun
     name = str(getattr(error, "sqlite_errorname", "")).removeprefix("SQLITE_").partition("_")[0]
     match name:
         case "BUSY" | "LOCKED":
             hint = "wait until the other process has finished writing, and try again"
-            return StoreError(f"{path}: another process has held the {noun} for {BUSY_SECONDS:g} seconds", hint=hint)
+            return StoreError(f"{path}: another process has held the {noun} for {kind.patience:g} seconds", hint=hint)
         case "READONLY" | "PERM":
             return StoreError(f"{path}: the {noun} cannot be written", hint=_WRITABLE)
         case "CANTOPEN":
@@ -193,11 +199,11 @@ def _check_file(path: Path, kind: Kind) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def _open(path: Path, mode: Literal["rw", "rwc"]) -> sqlite3.Connection:
+def _open(path: Path, mode: Literal["rw", "rwc"], kind: Kind) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",
         uri=True,
-        timeout=BUSY_SECONDS,
+        timeout=kind.patience,
         isolation_level=None,
         check_same_thread=False,
     )

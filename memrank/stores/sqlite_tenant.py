@@ -35,6 +35,11 @@ def pack_terms(ids: Sequence[int]) -> bytes:
     return np.array(ids, dtype=_TERM).tobytes()
 
 
+def unpack_terms(packed: bytes) -> NDArray[np.int32]:
+    """What `pack_terms` was given. Raises ValueError for what is cut off."""
+    return np.frombuffer(packed, dtype=_TERM)
+
+
 def pack_vector(found: Analysed) -> bytes | None:
     """A unit vector as 16-bit floats: embedders give values that survive this unchanged."""
     return None if found.vector is None else found.vector.astype(_PART).tobytes()
