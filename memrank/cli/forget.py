@@ -22,16 +22,33 @@ LEFT = 1
 @click.argument("identity", metavar="ID")
 @click.option("--namespace", metavar="NAME", help="Its tenant; needed where several hold a memory of this id.")
 @click.option("--log", "logs", multiple=True, type=FILE, metavar="FILE", help="A read log to clear, too; repeatable.")
+@click.option(
+    "--conversation",
+    "talks",
+    multiple=True,
+    type=FILE,
+    metavar="FILE",
+    help="A kept conversation to clear; repeatable.",
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="What was done and found, as one JSON object.")
-def forget(store: str, identity: str, namespace: str | None, logs: tuple[str, ...], yes: bool, as_json: bool) -> None:
-    """Delete the memory ID from STORE and from read logs, for good, and look for its text in the bytes of the files.
+def forget(
+    store: str,
+    identity: str,
+    namespace: str | None,
+    logs: tuple[str, ...],
+    talks: tuple[str, ...],
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Delete the memory ID from STORE, read logs and conversations, for good, and look for its text in their bytes.
 
     Logs keep the numbers of their reads; the text is then unavailable to a replay. Exit code 1 where something of the
     text is still found, or nothing could be looked for because it is too short.
     """
     from memrank.plain import plain_text
     from memrank.registry import store_kind
+    from memrank.stores.conversation_forget import ConversationPlace
     from memrank.stores.forgetting import Gone, prove, texts_of
     from memrank.stores.readlog_forget import LogPlace
     from memrank.stores.sqlite_forget import StorePlace
@@ -45,6 +62,7 @@ def forget(store: str, identity: str, namespace: str | None, logs: tuple[str, ..
     if namespace is None:
         namespace = _only(kept.namespaces(identity), identity)
     places: list[Place] = [kept, *(LogPlace(Path(log)) for log in logs)]
+    places += (ConversationPlace(Path(talk)) for talk in talks)
     held = [memory for place in places for memory in place.held(namespace, identity)]
     if not held:
         raise DataError(f"{store}: nothing holds a memory {identity[:80]!r}", hint="ids are matched exactly")

@@ -23,6 +23,9 @@ MOST = 200
 SHORTEST = 8
 """Characters of a text that can be looked for: shorter ones are found by chance."""
 
+REPLACED = "[forgotten]"
+"""Stands where a forgotten text was quoted."""
+
 _NAMES = frozenset({"id", "namespace", "superseded_by", "memory_type", "session_id", "agent_id", "task_type", "role"})
 """Fields that name things and say nothing."""
 _DATES = frozenset(
@@ -110,6 +113,17 @@ def strings(value: object) -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         for inner in value:
             yield from strings(inner)
+
+
+def without(value: object, texts: Sequence[str]) -> object:
+    """A JSON value with every text that is quoted in it replaced; keys stay."""
+    if isinstance(value, str):
+        for quoted in texts:
+            value = value.replace(quoted, REPLACED)
+        return value
+    if isinstance(value, dict):
+        return {name: without(inner, texts) for name, inner in value.items()}
+    return [without(inner, texts) for inner in value] if isinstance(value, list) else value
 
 
 def _pieces(text: str) -> Iterator[str]:

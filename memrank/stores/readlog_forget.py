@@ -11,13 +11,11 @@ import numpy as np
 from memrank.errors import DataError
 from memrank.records import read_record
 from memrank.stores import readlog_file
-from memrank.stores.forgetting import Gone, strings
+from memrank.stores.forgetting import Gone, strings, without
 from memrank.stores.readlog_entry import without_summaries
 from memrank.stores.readlog_file import READLOG, damaged, named, salted
 from memrank.stores.sqlite_erase import erasing
 from memrank.types import Memory
-
-REPLACED = "[forgotten]"
 
 
 class LogPlace:
@@ -44,7 +42,7 @@ class LogPlace:
             keys = _forgotten_keys(connection, gone)
             changed = _unquoted_reads(connection, gone, keys)
             comments = connection.execute("SELECT number, comment FROM review WHERE comment IS NOT NULL").fetchall()
-            told = [(_plainly(comment, gone.texts), number) for number, comment in comments]
+            told = [(without(comment, gone.texts), number) for number, comment in comments]
             told = [new for new, (_, old) in zip(told, comments, strict=True) if new[0] != old]
             connection.executemany("UPDATE review SET comment = ? WHERE number = ?", told)
             readlog_file.next_generation(connection)
@@ -98,27 +96,13 @@ def _strings(text: str) -> Iterator[str]:
         yield from strings(json.loads(text))
 
 
-def _plainly(text: str, texts: Sequence[str]) -> str:
-    for quoted in texts:
-        text = text.replace(quoted, REPLACED)
-    return text
-
-
 def _without(packed: str | None, texts: Sequence[str]) -> str | None:
     """The JSON of what was asked with quoted texts replaced; the same text where nothing is quoted."""
     if packed is None:
         return None
     asked = json.loads(packed)
-    cleaned = _cleaned(asked, texts)
+    cleaned = without(asked, texts)
     return packed if cleaned == asked else json.dumps(cleaned)
-
-
-def _cleaned(value: object, texts: Sequence[str]) -> object:
-    if isinstance(value, str):
-        return _plainly(value, texts)
-    if isinstance(value, dict):
-        return {name: _cleaned(inner, texts) for name, inner in value.items()}
-    return [_cleaned(inner, texts) for inner in value] if isinstance(value, list) else value
 
 
 def _unsummarized(packed: str | None, candidates: bytes, keys: set[int]) -> str | None:
