@@ -32,7 +32,7 @@ RARE_WORD = 0.15
 WHOLE = 1_000
 """Memories up to which meaning is compared all with all."""
 CELLS = 4_000_000
-"""Cosines that are held at once: bounds the memory of a store that says one thing over and over."""
+"""Numbers that are held at once: bounds the memory of a large store, and of one that says one thing over and over."""
 
 
 def proposals(tenant: Tenant, among: Bools | None = None) -> tuple[Rows, Rows]:
@@ -48,7 +48,10 @@ def proposals(tenant: Tenant, among: Bools | None = None) -> tuple[Rows, Rows]:
     one, two = keys // n, keys % n
     closeness: Floats = RARE_WORD * counts.astype(np.float64)
     if tenant.vectors is not None:
-        closeness = closeness + np.einsum("id,id->i", tenant.vectors[one], tenant.vectors[two]).astype(np.float64)
+        step = max(1, CELLS // max(1, tenant.vectors.shape[1]))
+        for start in range(0, len(keys), step):
+            part = slice(start, start + step)
+            closeness[part] += np.einsum("id,id->i", tenant.vectors[one[part]], tenant.vectors[two[part]])
     place = tenant.id_order
     own, other = np.concatenate([one, two]), place[np.concatenate([two, one])]
     kept = _closest(own, other, np.tile(closeness, 2)).reshape(2, -1).any(axis=0)

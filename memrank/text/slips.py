@@ -23,7 +23,7 @@ def near(word: str, asked: Collection[str]) -> bool:
 
 @lru_cache(maxsize=100_000)
 def slips(word: str) -> frozenset[str]:
-    """What a word becomes when one letter is left out or two neighbours are swapped; nothing for one too short or long."""
+    """What a word becomes with a letter left out or two neighbours swapped; nothing for one too short or too long."""
     if not MIN_LETTERS <= len(word) <= MAX_LETTERS or not word.isalpha():
         return frozenset()
     without = {word[:i] + word[i + 1 :] for i in range(len(word))}
