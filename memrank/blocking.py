@@ -2,8 +2,12 @@
 
 Not every pair is looked at. Rare words: two memories are a pair when both hold a word that is among the PREFIX rarest
 of each (prefix filtering, Chaudhuri et al. 2006). Meaning: memories are put to the nearest of about sqrt(n) others,
-and compared within the PROBES nearest groups. The work grows like n^1.5.
+and compared within the PROBES nearest groups. The work grows like n^1.5, unless most memories say the same.
+
+Ties go by id and by the letters of a word, never by place: the order of the memories does not change what is found.
 """
+
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +31,16 @@ RARE_WORD = 0.15
 """What a shared rare word counts beside a cosine."""
 WHOLE = 1_000
 """Memories up to which meaning is compared all with all."""
+CELLS = 4_000_000
+"""Numbers that are held at once: bounds the memory of a large store, and of one that says one thing over and over."""
 
 
 def proposals(tenant: Tenant, among: Bools | None = None) -> tuple[Rows, Rows]:
     """Rows (a, b), a < b, of the pairs to compare, each once, in rising order; `among` leaves the others out."""
     n = len(tenant.memories)
-    rows = np.arange(n) if among is None else np.flatnonzero(among)
+    rows = np.argsort(tenant.id_order)
+    if among is not None:
+        rows = rows[among[rows]]
     if len(rows) < 2:
         return rows[:0], rows[:0]
     found = np.concatenate([_by_words(tenant, rows), *_by_meaning(tenant, rows)])
@@ -40,13 +48,18 @@ def proposals(tenant: Tenant, among: Bools | None = None) -> tuple[Rows, Rows]:
     one, two = keys // n, keys % n
     closeness: Floats = RARE_WORD * counts.astype(np.float64)
     if tenant.vectors is not None:
-        closeness = closeness + np.einsum("id,id->i", tenant.vectors[one], tenant.vectors[two]).astype(np.float64)
-    kept = _closest(one, two, closeness) | _closest(two, one, closeness)
+        step = max(1, CELLS // max(1, tenant.vectors.shape[1]))
+        for start in range(0, len(keys), step):
+            part = slice(start, start + step)
+            closeness[part] += np.einsum("id,id->i", tenant.vectors[one[part]], tenant.vectors[two[part]])
+    place = tenant.id_order
+    own, other = np.concatenate([one, two]), place[np.concatenate([two, one])]
+    kept = _closest(own, other, np.tile(closeness, 2)).reshape(2, -1).any(axis=0)
     return one[kept], two[kept]
 
 
 def _closest(own: Rows, other: Rows, closeness: Floats) -> Bools:
-    """Which pairs are among the PARTNERS closest of their `own` memory."""
+    """Which pairs are among the PARTNERS closest of their `own` memory; ties by the `other`."""
     order = np.lexsort((other, -closeness, own))
     starts = np.flatnonzero(np.diff(own[order], prepend=-1))
     place = np.arange(len(order)) - np.repeat(starts, np.diff([*starts, len(order)]))
@@ -60,19 +73,21 @@ def _by_words(tenant: Tenant, rows: Rows) -> Rows:
     visible = np.zeros(len(tenant.memories), dtype=np.bool_)
     visible[rows] = True
     weight = bm25.idf_of(tenant.postings, np.arange(len(tenant.postings.starts) - 1), visible)
+    letters = np.empty(len(tenant.vocabulary), dtype=np.int64)
+    letters[[tenant.vocabulary[term] for term in sorted(tenant.vocabulary)]] = np.arange(len(letters))
     rarest: list[Rows] = []
     for row in rows.tolist():
         terms = tenant.distinct[tenant.distinct_start[row] : tenant.distinct_start[row + 1]].astype(np.int64)
-        first = terms[np.lexsort((terms, -weight[terms]))[:PREFIX]]
+        first = terms[np.lexsort((letters[terms], -weight[terms]))[:PREFIX]]
         rarest.append(np.stack([first, np.full(len(first), row)], axis=1))
     entries = np.concatenate(rarest)
     entries = entries[np.lexsort((entries[:, 1], entries[:, 0]))]
     starts = np.flatnonzero(np.diff(entries[:, 0], prepend=-1))
     found = [np.empty((0, 2), dtype=np.int64)]
-    for start, stop in zip(starts, [*starts[1:], len(entries)], strict=True):
+    for start, stop in pairwise([*starts, len(entries)]):
         owners = entries[start:stop, 1]
         if 2 <= len(owners) <= LONGEST_LIST:
-            one, two = np.triu_indices(len(owners), 1)
+            one, two = np.triu_indices(len(owners), 1)  # owners rise, so one < two
             found.append(np.stack([owners[one], owners[two]], axis=1))
     return np.concatenate(found)
 
@@ -90,11 +105,12 @@ def _by_meaning(tenant: Tenant, rows: Rows) -> list[Rows]:
     found = []
     for k in range(len(pivots)):
         members = np.flatnonzero(own == k)
-        if not len(members):
-            continue
         near = np.argsort(-between[k], kind="stable")[:PROBES]
         pool = np.flatnonzero(np.isin(own, near))
-        found.append(_nearest(vectors[members], rows[members], rows[pool], vectors[pool]))
+        step = max(1, CELLS // max(1, len(pool)))
+        for start in range(0, len(members), step):
+            part = members[start : start + step]
+            found.append(_nearest(vectors[part], rows[part], rows[pool], vectors[pool]))
     return found
 
 

@@ -3,7 +3,6 @@
 The pair is ordered: the older memory first. Features are named; `memrank/data/contradiction.json` weighs them.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -114,18 +113,23 @@ class Comparer:
 
 def _numbers(old: Claim, new: Claim) -> list[float]:
     """numbers_both, numbers_shared, numbers_differ, number_new, slot_differs, slot_same."""
-    places = {place for place, _ in old.slots} & {place for place, _ in new.slots}
-    values = {
-        place: ({v for p, v in old.slots if p == place}, {v for p, v in new.slots if p == place}) for place in places
-    }
+    one, two = _by_place(old), _by_place(new)
+    values = [(one[place], two[place]) for place in one.keys() & two.keys()]
     return [
         float(bool(old.numbers and new.numbers)),
         float(bool(old.numbers & new.numbers)),
         float(bool(old.numbers - new.numbers and new.numbers - old.numbers)),
         float(bool(new.numbers and not old.numbers)),
-        float(any(one.isdisjoint(two) for one, two in values.values())),
-        float(any(not one.isdisjoint(two) for one, two in values.values())),
+        float(any(before.isdisjoint(after) for before, after in values)),
+        float(any(not before.isdisjoint(after) for before, after in values)),
     ]
+
+
+def _by_place(claim: Claim) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for place, number in claim.slots:
+        found.setdefault(place, set()).add(number)
+    return found
 
 
 def _names(old: Claim, new: Claim, left_old: set[str], left_new: set[str]) -> list[float]:
@@ -170,8 +174,3 @@ def disjoint(one: Memory, two: Memory) -> bool:
         return first.invalid_at.start <= second.valid_at.start
 
     return before(one, two) or before(two, one)
-
-
-def listed(words: Sequence[str]) -> str:
-    """Words as a sentence shows them."""
-    return ", ".join(f"“{word}”" for word in words)

@@ -13,6 +13,7 @@ from memrank.blocking import proposals
 from memrank.claimpairs import Comparer, Pair, in_order
 from memrank.score.contradiction import probability, shipped
 from memrank.tenant import Rows, Tenant
+from memrank.text.claims import Claim
 from memrank.text.inert import clip
 from memrank.types import Memory
 
@@ -94,7 +95,7 @@ def _judged(comparer: Comparer, older: Rows, newer: Rows, threshold: float) -> I
 
 
 def explain(pair: Pair) -> list[tuple[str, str]]:
-    """What speaks for a contradiction, as (name, words); only what stands in the two texts."""
+    """What speaks for a contradiction, as (name, words); words are named as the two texts write them."""
     old, new = pair.old, pair.new
     said = []
     if "correction" in new.cues:
@@ -105,19 +106,22 @@ def explain(pair: Pair) -> list[tuple[str, str]]:
         said.append(("denial", f"only the {'newer' if 'denial' in new.cues else 'older'} denies"))
     numbers = sorted(new.numbers - old.numbers), sorted(old.numbers - new.numbers)
     if all(numbers):
-        said.append(("number", f"{_list(numbers[0])} instead of {_list(numbers[1])}"))
+        said.append(("number", f"{_list(numbers[0], new)} instead of {_list(numbers[1], old)}"))
     names = sorted((new.names | new.heads) - set(old.words)), sorted((old.names | old.heads) - set(new.words))
     if all(names):
-        said.append(("name", f"{_list(names[0])} instead of {_list(names[1])}"))
+        said.append(("name", f"{_list(names[0], new)} instead of {_list(names[1], old)}"))
     if "change" in new.cues:
         said.append(("change", "its words speak of a change"))
-    shared = [word for word in dict.fromkeys(new.words) if word in set(old.words)]
-    said.append(("words", f"both speak of {_list(shared[:4])}" if shared else "they share no word"))
+    known = set(old.words)
+    shared = [word for word in dict.fromkeys(new.words) if word in known]
+    said.append(("words", f"both speak of {_list(shared, new)}" if shared else "they share no word"))
     return said
 
 
-def _list(words: list[str]) -> str:
-    return ", ".join(f"“{clip(word, SHOWN)}”" for word in words[:3])
+def _list(words: list[str], claim: Claim) -> str:
+    """At most three of a claim's words, as its text writes them."""
+    written = dict.fromkeys(claim.written[word] for word in words)
+    return ", ".join(f"“{clip(word, SHOWN)}”" for word in list(written)[:3])
 
 
 def _named(memory: Memory) -> str:

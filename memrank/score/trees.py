@@ -57,7 +57,7 @@ class Trees:
 def load(raw: Mapping[str, object]) -> Trees:
     """Trees from what `dump` wrote."""
     names = raw["features"]
-    if not isinstance(names, Sequence):
+    if isinstance(names, str) or not isinstance(names, Sequence):
         raise TypeError("features must be a list of names")
     return Trees(
         features=tuple(map(str, names)),

@@ -1,8 +1,9 @@
 """What a text claims, as far as words show: numbers, names, dates, and the cues of change, denial and history."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import product
 
@@ -13,7 +14,6 @@ SCANNED = 4_000
 """Characters of a text that are read."""
 
 _TOKEN = re.compile(r"\d{1,2}:\d{2}\b|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[%€$£]")
-_SENTENCE_END = re.compile(r"[.!?:;>]\s*$|^\s*$|\n\s*$")
 
 _UNITS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -56,7 +56,6 @@ PERIODS: Mapping[str, str] = {
     **{word: word for word in ("q1", "q2", "q3", "q4", "h1", "h2", "spring", "summer", "autumn", "winter", "easter")},
     **{word: word for word in ("advent", "christmas", "first", "second", "third", "fourth", "interim", "final")},
 }
-_TIMES_OF_DAY = frozenset({"morning", "mornings", "afternoon", "afternoons", "evening", "evenings", "night", "nights"})
 
 CUES: Mapping[str, Pattern] = {
     "correction": Pattern(
@@ -140,6 +139,8 @@ class Claim:
     """Months, days of the week, quarters, years and ordinals."""
     cues: frozenset[str]
     """Those of CUES that it shows."""
+    written: Mapping[str, str] = field(compare=False)
+    """Each of `words` to how the text first writes it: `polici` to `policies`, `30` to `thirty`."""
 
 
 def read_claim(text: str, language: Language = "english") -> Claim:
@@ -157,6 +158,7 @@ def _read(text: str, language: Language) -> Claim:
     numbers: set[str] = set()
     periods: set[str] = set()
     near: list[tuple[str, str]] = []
+    written: dict[str, str] = {}
     tokens = list(_TOKEN.finditer(text))
     length = max(len(text), 1)
     for i, token in enumerate(tokens):
@@ -167,6 +169,7 @@ def _read(text: str, language: Language) -> Claim:
             if len(number) == 4 and number[:2] in ("19", "20") and "." not in number:
                 periods.add(number)
             numbers.add(number)
+            written.setdefault(number, raw)
             words.append(number)
             starts.append(token.start() / length)
             near += [(beside, number) for beside in _beside(tokens, i, stem)]
@@ -176,9 +179,12 @@ def _read(text: str, language: Language) -> Claim:
         terms = stem(raw)
         if not terms:
             continue
-        first = not i or bool(_SENTENCE_END.search(text[tokens[i - 1].end() : token.start()]))
+        first = not i or _opens(text[tokens[i - 1].end() : token.start()])
         if raw[0].isupper():
             (heads if first else names).update(terms)
+        for term in terms:
+            # Several terms of one run: characters of a script without spaces, which stand in the text as they are.
+            written.setdefault(term, term if len(terms) > 1 and term in raw else raw)
         words += terms
         starts += [token.start() / length] * len(terms)
     lowered = text.lower()
@@ -191,17 +197,28 @@ def _read(text: str, language: Language) -> Claim:
         slots=frozenset(near),
         periods=frozenset(periods),
         cues=frozenset(name for name, pattern in CUES.items() if pattern.search(lowered)),
+        written=written,
     )
+
+
+def _opens(gap: str) -> bool:
+    """Whether what stands before a word lets a capital be that of a sentence: its end, a new line or bare space."""
+    seen = gap.rstrip()
+    return not seen or seen[-1] in ".!?:;>" or "\n" in gap[len(seen) :]
 
 
 def _number(raw: str, lower: str, following: str) -> str | None:
     if raw[0].isdigit():
+        if not raw.isascii():  # the digits of every script are one number
+            raw = "".join(str(unicodedata.digit(character, character)) for character in raw)
         if ":" in raw:
             hour, minute = raw.split(":")
             return f"{int(hour)}:{minute}"
         plain = raw.replace(",", "") if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", raw) else raw.replace(",", ".")
-        whole, dot, part = plain.partition(".")
-        return (whole.lstrip("0") or "0") + (f".{part.rstrip('0')}" if dot and part.rstrip("0") else "")
+        whole, _, part = plain.partition(".")
+        if "." not in part:  # else a version or a date, whose every part counts
+            part = part.rstrip("0")
+        return (whole.lstrip("0") or "0") + (f".{part}" if part else "")
     if lower in NUMBER_WORDS and not (lower == "one" and following not in ("of", "hundred")):
         return str(NUMBER_WORDS[lower])
     return None

@@ -5,6 +5,9 @@ from functools import lru_cache
 
 MIN_LETTERS = 5
 """Of the longer word: shorter ones are too often other words ("mango", "mongo")."""
+MAX_LETTERS = 60
+"""Of a word that has slips: what is longer is no word that somebody typed, and its slips would take its length squared.
+"""
 
 
 def near(word: str, asked: Collection[str]) -> bool:
@@ -20,8 +23,8 @@ def near(word: str, asked: Collection[str]) -> bool:
 
 @lru_cache(maxsize=100_000)
 def slips(word: str) -> frozenset[str]:
-    """What a word becomes when one letter is left out or two neighbours are swapped; nothing for a short word."""
-    if len(word) < MIN_LETTERS or not word.isalpha():
+    """What a word becomes with a letter left out or two neighbours swapped; nothing for one too short or too long."""
+    if not MIN_LETTERS <= len(word) <= MAX_LETTERS or not word.isalpha():
         return frozenset()
     without = {word[:i] + word[i + 1 :] for i in range(len(word))}
     swapped = {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1)}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memrank.text.slips import MIN_LETTERS, near, slips
+from memrank.text.slips import MAX_LETTERS, MIN_LETTERS, near, slips
 
 WORDS = st.text("abcdefghij", min_size=1, max_size=12)
 
@@ -47,3 +47,14 @@ def test_a_word_is_near_itself_but_no_slip_of_itself(word: str) -> None:
 
 def test_nothing_is_near_nothing() -> None:
     assert not near("kubernetes", ())
+
+
+def test_an_endless_word_has_no_slips() -> None:
+    # Each would be as long as the word, and there are as many: a megabyte would become a terabyte.
+    endless = "ab" * 500_000
+    assert slips(endless) == frozenset()
+    assert near(endless, {endless})
+    assert not near(endless, {endless[1:]})
+    longest = "ab" * (MAX_LETTERS // 2)
+    assert near(longest, {longest[1:]})
+    assert not near(longest + "a", {longest})
