@@ -10,12 +10,37 @@ from memrank.score.trees import Trees
 
 Floats = NDArray[np.float64]
 DEPTH = 3
+SEEDS = 4
 
 
 def fit(
     x: Floats, y: Floats, weight: Floats, names: Sequence[str], *, trees: int = 150, leaf: int = 15, rate: float = 0.06
 ) -> Trees:
-    """Trees of depth DEPTH for binary labels, seeded. `x` is (n, features), `weight` is scaled to a mean of 1."""
+    """Trees of depth DEPTH for binary labels: the mean of SEEDS fits, which differ in what they draw.
+
+    `x` is (n, features), `weight` is scaled to a mean of 1.
+    """
+    fits = [_fit(x, y, weight, names, seed, trees=trees, leaf=leaf, rate=rate) for seed in range(SEEDS)]
+    return Trees(
+        features=tuple(names),
+        base=float(np.mean([one.base for one in fits])),
+        feature=np.concatenate([one.feature for one in fits]),
+        threshold=np.concatenate([one.threshold for one in fits]),
+        value=np.concatenate([one.value for one in fits]) / SEEDS,
+    )
+
+
+def _fit(
+    x: Floats,
+    y: Floats,
+    weight: Floats,
+    names: Sequence[str],
+    seed: int,
+    *,
+    trees: int,
+    leaf: int,
+    rate: float,
+) -> Trees:
     model = GradientBoostingClassifier(
         n_estimators=trees,
         max_depth=DEPTH,
@@ -23,7 +48,7 @@ def fit(
         subsample=0.6,
         max_features=0.4,
         min_samples_leaf=leaf,
-        random_state=0,
+        random_state=seed,
     ).fit(x, y, sample_weight=weight * len(weight) / weight.sum())
     inner, leaves = 2**DEPTH - 1, 2**DEPTH
     feature = np.zeros((trees, inner), dtype=np.int64)
