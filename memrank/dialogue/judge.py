@@ -28,12 +28,13 @@ SHIFTED_BELOW = 0.12
 PUSH = 0.15
 """How far a topic shift pushes what was talked about last, of what is left to worthless."""
 
-COMMITMENT, QUESTION, ACTION, PINNED, LAST = (
+COMMITMENT, QUESTION, ACTION, PINNED, LAST, CORRECTS = (
     "commitment",
     "open_question",
     "pending_action",
     "pinned",
     "last_turns",
+    "corrects_protected",
 )
 
 
@@ -44,7 +45,9 @@ class Judgement:
     decay: Floats
     """0 essential to 1 worthless; 1 for what was corrected."""
     protection: tuple[str | None, ...]
-    """Why each must not be dropped: `commitment`, `open_question`, `pending_action`, `pinned`, `last_turns`."""
+    """Why each must not be dropped: `commitment`, `open_question`, `pending_action`, `pinned`, `last_turns`,
+    `corrects_protected`.
+    """
     replaced_by: tuple[int | None, ...]
     """Place of the element that corrects or replaces it. One that is protected stays nevertheless."""
     topic_shift: bool
@@ -72,7 +75,7 @@ def judge(
     replaced = _replaced(elements, related, analyzer)
     gone = np.array([place is not None for place in replaced], dtype=np.bool_)
     decay = np.where(gone, 1.0, decay)
-    protection = _protection(elements, worth.protected, last_turns(elements, keep_last_turns))
+    protection = carried(_protection(elements, worth.protected, last_turns(elements, keep_last_turns)), replaced)
     return Judgement(
         decay=decay,
         protection=protection,
@@ -92,6 +95,17 @@ def _protection(elements: Sequence[Element], likely: Floats, last: Bools) -> tup
             out.append(kind)
         else:
             out.append(LAST if last[i] else None)
+    return tuple(out)
+
+
+def carried(protection: Sequence[str | None], replaced: Sequence[int | None]) -> tuple[str | None, ...]:
+    """Protection, also of what corrects or replaces a protected element: else the old value would stay without it."""
+    out = list(protection)
+    for i, reason in enumerate(protection):
+        at = replaced[i]
+        while reason is not None and at is not None:
+            out[at] = out[at] or CORRECTS
+            at = replaced[at]
     return tuple(out)
 
 
@@ -191,4 +205,5 @@ _SAID = {
     ACTION: "an action that nothing shows to be done",
     PINNED: "pinned",
     LAST: "one of the last turns",
+    CORRECTS: "corrects what is protected",
 }

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from memrank.dialogue.elements import Element, read_elements
-from memrank.dialogue.judge import LAST, Judgement, judge
+from memrank.dialogue.judge import LAST, Judgement, carried, judge
 from memrank.dialogue.plan import SHORTEST, Counter, fitted, summaries
 from memrank.errors import ServiceError, UsageError
 from memrank.indexing import Analyzer
@@ -232,7 +232,7 @@ def _judged(
         return _conservative(elements, embedded)
     _check_judgement(judged, len(elements))
     both = zip(embedded.protection, judged.protection, strict=True)
-    return replace(judged, protection=tuple(rules or own for rules, own in both))
+    return replace(judged, protection=carried([rules or own for rules, own in both], judged.replaced_by))
 
 
 def _check_judgement(judged: Judgement, n: int) -> None:
