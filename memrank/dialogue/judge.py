@@ -75,7 +75,9 @@ def judge(
     replaced = _replaced(elements, related, analyzer)
     gone = np.array([place is not None for place in replaced], dtype=np.bool_)
     decay = np.where(gone, 1.0, decay)
-    protection = carried(_protection(elements, worth.protected, last_turns(elements, keep_last_turns)), replaced)
+    # What nobody has replied to is open without a doubt, however long ago it was asked.
+    owing = (worth.protected >= PROTECTED_FROM) | (found["unanswered"] > 0)
+    protection = carried(_protection(elements, owing, last_turns(elements, keep_last_turns)), replaced)
     return Judgement(
         decay=decay,
         protection=protection,
@@ -85,13 +87,13 @@ def judge(
     )
 
 
-def _protection(elements: Sequence[Element], likely: Floats, last: Bools) -> tuple[str | None, ...]:
+def _protection(elements: Sequence[Element], owing: Bools, last: Bools) -> tuple[str | None, ...]:
     out: list[str | None] = []
     for i, element in enumerate(elements):
         kind = _owed(element) if element.kind in ("user", "assistant") else None
         if element.pinned:
             out.append(PINNED)
-        elif kind is not None and likely[i] >= PROTECTED_FROM:
+        elif kind is not None and owing[i]:
             out.append(kind)
         else:
             out.append(LAST if last[i] else None)

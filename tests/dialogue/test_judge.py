@@ -104,6 +104,15 @@ def test_what_is_owed_is_protected(record: Record, reason: str) -> None:
     assert found.protection[0] == reason
 
 
+@pytest.mark.parametrize("since", [0, 5, 30])
+def test_a_question_that_nobody_replied_to_stays_open_however_old(since: int) -> None:
+    rain = [user(f"It is raining on day {i}.") for i in range(since)]
+    found = judged(user("pinned words"), user("Why is it late?"), *rain, message="What colours are there?", keep=0)
+    assert found.protection[1] == "open_question"
+    replied = judged(user("pinned words"), user("Why is it late?"), assistant("Snow."), *rain, keep=0)
+    assert replied.protection[1] is None
+
+
 def test_an_owed_element_that_was_superseded_stays_protected() -> None:
     promise = assistant("I can't see that today. I'll ask the warehouse and let you know tomorrow.")
     silent = [user("It is raining."), user("My garden is green."), user("The chairs are blue."), user("Red is nice.")]
@@ -117,7 +126,7 @@ def test_a_result_or_a_document_owes_nothing() -> None:
 
 
 def test_the_last_turns_are_protected() -> None:
-    assert judged(*TAIL, keep=2).protection[-2:] == ("last_turns", "last_turns")
+    assert judged(*TAIL[:-1], assistant("Fine."), keep=2).protection[-2:] == ("last_turns", "last_turns")
     assert judged(user("One."), user("Two."), keep=0).protection == (None, None)
 
 

@@ -167,7 +167,7 @@ def protected_ones() -> list[Record]:
         user("pinned words", id="pinned", pinned=True),
         assistant(promise, id="promise"),
         user("Can you find out why the order is late?", id="question"),
-        *(user(f"It is raining on day {i}.") for i in range(5)),
+        *(user(f"It is raining on day {i}.") for i in range(2)),
         user("One.", id="l1"), user("Two.", id="l2"), user("Three.", id="l3"),
     ]  # fmt: skip
 
