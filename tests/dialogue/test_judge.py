@@ -130,14 +130,15 @@ def test_the_last_turns_are_protected() -> None:
     assert judged(user("One."), user("Two."), keep=0).protection == (None, None)
 
 
-def test_a_topic_shift_pushes_the_old_topic() -> None:
-    same = judged(*TAIL, message="Is breakfast in the hotels near the station good?")
-    other = judged(*TAIL, message="Anyway, repair my bicycle tyre.")
-    assert (same.topic_shift, other.topic_shift) == (False, True)
-    protected = np.array([reason is not None for reason in other.protection])
-    assert np.all(other.decay[~protected] > 0)
-    plain = judged(*TAIL, message="Anyway, repair my bicycle tyre; hotels station breakfast Central good Ibis both.")
-    assert not plain.topic_shift
+def test_a_topic_shift_pushes_the_old_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not judged(*TAIL, message="Is breakfast in the hotels near the station good?").topic_shift
+    assert not judged(*TAIL, message="Anyway, is anything else good?").topic_shift
+    other = judged(*TAIL, user("alpha", pinned=True), message="Anyway, repair my bicycle tyre.")
+    assert other.topic_shift
+    monkeypatch.setattr("memrank.dialogue.judge.PUSH", 0.0)
+    still = judged(*TAIL, user("alpha", pinned=True), message="Anyway, repair my bicycle tyre.")
+    assert np.all(other.decay > still.decay)
+    assert other.protection == still.protection
 
 
 @pytest.mark.parametrize("message", ["", "  \n\t"])
