@@ -8,12 +8,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from memrank.dialogue.elements import Element, has_id, read_elements
+from memrank.dialogue.elements import Element, has_id, listed, read_elements
 from memrank.dialogue.plan import Counter
 from memrank.dialogue.prune import DEFAULTS, Limits, Pruned, Scorer, check_limits, prune_elements
 from memrank.errors import UsageError
 from memrank.indexing import Analyzer
-from memrank.plain import plain_json
+from memrank.plain import plain_json, plain_text
 from memrank.records import write_record
 from memrank.stores.conversation import ConversationFile, MomentRow, Point
 from memrank.tenant import count_tokens
@@ -80,7 +80,7 @@ class Conversation:
         All or nothing. One without an id is named by its place in the conversation. One whose id is there already
         replaces it, in its place.
         """
-        given = list(elements)
+        given = listed(elements)
         read, notes = read_elements(given)
         self._file.add(
             (element.id if has_id(given[element.memory.position]) else None, _kept(element)) for element in read
@@ -105,21 +105,25 @@ class Conversation:
         `at` is the time to keep with it, in any form. Elements whose decay jumped since the last pruning are named in a
         note; where most of them rise at once, the topic has changed, and a reset of the context is suggested.
         """
+        if at is not None and not isinstance(at, str):
+            raise UsageError(f"at is a {type(at).__name__}; it must be a text")
         limits = self._limits if max_tokens is None else replace(self._limits, max_tokens=max_tokens)
         check_limits(limits)
         before = self._file.latest()
+        elements, notes = read_elements(self._file.records())
         pruned = prune_elements(
-            self.elements(),
+            elements,
             message,
             limits=limits,
             phase=phase,
             counter=self._counter,
             scorer=scorer,
             analyzer=self._analyzer,
+            notes=notes,
         )
         pruned = replace(pruned, notes=(*pruned.notes, *self._jumped(before, pruned)))
         points = [(d.id, d.decay, d.decay_class, d.action) for d in pruned.decisions]
-        self._file.record(at, asdict(pruned.monitors), points)
+        self._file.record(None if at is None else plain_text(at), asdict(pruned.monitors), points)
         return pruned
 
     def trajectory(self, identity: str) -> list[Point]:
@@ -149,7 +153,7 @@ class Conversation:
 
     def forget(self, identity: str) -> bool:
         """Remove an element with all that is known of it; whether it was there."""
-        return self._file.forget(identity) > 0
+        return self._file.forget(plain_text(identity)) > 0
 
     def _jumped(self, before: Mapping[str, float], pruned: Pruned) -> list[Note]:
         moved = [(d.id, d.decay - before[d.id]) for d in pruned.decisions if d.id in before]

@@ -188,10 +188,11 @@ def _replies(user: Bools, said: Bools) -> NDArray[np.int64]:
 def _reruns(again: Floats, elements: Sequence[Element], related: Relations) -> dict[str, Floats]:
     """Whether the same call was made again later, so that its result is newer; how much of a result was told since."""
     told = np.zeros(len(elements))
+    held = related.held
     speech = -1
     for i in range(len(elements) - 1, -1, -1):
         if elements[i].kind in ("tool_call", "tool_output") and speech >= 0:
-            told[i] = related.held[speech, i]
+            told[i] = held[speech, i]
         if elements[i].kind == "assistant":
             speech = i
     return {"rerun": again.max(axis=1, initial=0.0), "told": told}
@@ -208,11 +209,12 @@ def reruns(elements: Sequence[Element], related: Relations) -> Floats:
     ]
     names = [None if i is None else called(elements[i].content) for i in own]
     tools = [i for i in range(n) if names[i] is not None]
+    held = related.held
     for place, i in enumerate(tools):
         for j in tools[place + 1 :]:
             one, two = own[i], own[j]
             if names[i] == names[j] and elements[i].kind == elements[j].kind and one is not None and two is not None:
-                out[i, j] = related.held[one, two]
+                out[i, j] = held[one, two]
     return out
 
 

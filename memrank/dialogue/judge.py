@@ -28,12 +28,13 @@ SHIFTED_BELOW = 0.12
 PUSH = 0.15
 """How far a topic shift pushes what was talked about last, of what is left to worthless."""
 
-COMMITMENT, QUESTION, ACTION, PINNED, LAST = (
+COMMITMENT, QUESTION, ACTION, PINNED, LAST, CORRECTS = (
     "commitment",
     "open_question",
     "pending_action",
     "pinned",
     "last_turns",
+    "corrects_protected",
 )
 
 
@@ -44,9 +45,11 @@ class Judgement:
     decay: Floats
     """0 essential to 1 worthless; 1 for what was corrected."""
     protection: tuple[str | None, ...]
-    """Why each must not be dropped: `commitment`, `open_question`, `pending_action`, `pinned`, `last_turns`."""
+    """Why each must not be dropped: `commitment`, `open_question`, `pending_action`, `pinned`, `last_turns`,
+    `corrects_protected`.
+    """
     replaced_by: tuple[int | None, ...]
-    """Place of the later element that corrects or replaces it."""
+    """Place of the element that corrects or replaces it. One that is protected stays nevertheless."""
     topic_shift: bool
     """Whether the message starts another topic than that of the last turns."""
     rationale: tuple[str, ...]
@@ -72,7 +75,9 @@ def judge(
     replaced = _replaced(elements, related, analyzer)
     gone = np.array([place is not None for place in replaced], dtype=np.bool_)
     decay = np.where(gone, 1.0, decay)
-    protection = _protection(elements, worth.protected, gone, last_turns(elements, keep_last_turns))
+    # What nobody has replied to is open without a doubt, however long ago it was asked.
+    owing = (worth.protected >= PROTECTED_FROM) | (found["unanswered"] > 0)
+    protection = carried(_protection(elements, owing, last_turns(elements, keep_last_turns)), replaced)
     return Judgement(
         decay=decay,
         protection=protection,
@@ -82,16 +87,27 @@ def judge(
     )
 
 
-def _protection(elements: Sequence[Element], likely: Floats, gone: Bools, last: Bools) -> tuple[str | None, ...]:
+def _protection(elements: Sequence[Element], owing: Bools, last: Bools) -> tuple[str | None, ...]:
     out: list[str | None] = []
     for i, element in enumerate(elements):
         kind = _owed(element) if element.kind in ("user", "assistant") else None
         if element.pinned:
             out.append(PINNED)
-        elif kind is not None and likely[i] >= PROTECTED_FROM and not gone[i]:
+        elif kind is not None and owing[i]:
             out.append(kind)
         else:
             out.append(LAST if last[i] else None)
+    return tuple(out)
+
+
+def carried(protection: Sequence[str | None], replaced: Sequence[int | None]) -> tuple[str | None, ...]:
+    """Protection, also of what corrects or replaces a protected element: else the old value would stay without it."""
+    out = list(protection)
+    for i, reason in enumerate(protection):
+        at = replaced[i]
+        while reason is not None and at is not None:
+            out[at] = out[at] or CORRECTS
+            at = replaced[at]
     return tuple(out)
 
 
@@ -106,19 +122,37 @@ def _owed(element: Element) -> str | None:
 
 
 def _replaced(elements: Sequence[Element], related: Relations, analyzer: Analyzer) -> tuple[int | None, ...]:
-    """For each element the likeliest later one that corrects or replaces it; the later one, where two are alike."""
+    """For each element what it says itself that supersedes it, or the likeliest later one that corrects or replaces it;
+    the later one, where two are alike.
+    """
     older, newer, links = link_features(elements, related, analyzer)
     likely = shipped().replaced(links, len(elements))
     best: dict[int, tuple[float, int]] = {}
     for i, j, chance in zip(older.tolist(), newer.tolist(), likely.tolist(), strict=True):
         if chance >= REPLACED_FROM:
             best[i] = max(best.get(i, (0.0, -1)), (chance, j))
-    return tuple(best[i][1] if i in best else None for i in range(len(elements)))
+    place = {element.id: i for i, element in enumerate(elements)}
+    stated = {i: place[by] for i, element in enumerate(elements) if (by := element.memory.superseded_by) in place}
+    out: list[int | None] = [None] * len(elements)
+    for i, j in (*stated.items(), *((i, j) for i, (_, j) in best.items())):
+        if out[i] is None and not _leads_to(out, j, i):
+            out[i] = j
+    return tuple(out)
+
+
+def _leads_to(successors: Sequence[int | None], start: int, end: int) -> bool:
+    """Whether what replaces `start` is in the end replaced by `end`: two that replace each other would both be lost."""
+    at: int | None = start
+    while at is not None and at != end:
+        at = successors[at]
+    return at == end
 
 
 def _shifted(elements: Sequence[Element], related: Relations, message: str) -> bool:
     """Whether a message shares next to nothing with the last turns, or says itself that it changes the topic."""
     n = len(elements)
+    if not message.strip():
+        return False
     recent = [i for i in range(n) if elements[i].turn >= elements[-1].turn - 1]
     same = max(max(float(related.held[n, i]), float(related.held[i, n]), float(related.cosine[i, n])) for i in recent)
     return same < SHIFTED_BELOW or ("shift" in cues_of(message) and same < 2 * SHIFTED_BELOW)
@@ -173,4 +207,5 @@ _SAID = {
     ACTION: "an action that nothing shows to be done",
     PINNED: "pinned",
     LAST: "one of the last turns",
+    CORRECTS: "corrects what is protected",
 }

@@ -1,15 +1,16 @@
 """Pruning a conversation: what stays in the context, what is summarized, what goes; nothing that is owed is lost."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
 from memrank.dialogue.elements import Element, read_elements
-from memrank.dialogue.judge import LAST, Judgement, judge
+from memrank.dialogue.judge import LAST, Judgement, carried, judge
 from memrank.dialogue.plan import SHORTEST, Counter, fitted, summaries
-from memrank.errors import MemrankError, ServiceError, UsageError
+from memrank.errors import ServiceError, UsageError
 from memrank.indexing import Analyzer
+from memrank.plain import plain_text
 from memrank.score import pack
 from memrank.score.dialogue import age_correlation
 from memrank.slate import ACTIONS
@@ -17,7 +18,8 @@ from memrank.tenant import count_tokens
 from memrank.types import Bools, Floats, Note, Notes
 
 Scorer = Callable[[Sequence[Element], str], Judgement]
-"""Judges a conversation, given the message: the embedded rules, or a model."""
+"""Judges a conversation, given the message: the embedded rules, or a model. It may protect more than the rules do, and
+what they protect stays, whatever it says."""
 
 RECOMMENDED = {"keep_full": "retain", "summarize": "compress", "drop": "drop", "overwrite": "overwrite"}
 ALARM = 0.9
@@ -143,8 +145,10 @@ def prune(
     """What of a conversation stays in the context, given the user's message that has just arrived.
 
     `elements` are records (see `read_elements`), oldest first; the message is not among them. Tokens are those of
-    `counter`. A `scorer` that raises ServiceError has failed: then the conservative policy holds, with a note.
-    Raises UsageError and DataError for what cannot be read or limits that make no sense.
+    `counter`. A `scorer` adds to what the rules protect, and never takes from it. One that raises ServiceError has
+    failed: then the conservative policy holds, with a note.
+    Raises UsageError and DataError for what cannot be read, limits that make no sense, and a scorer's answer that does
+    not fit the elements.
     """
     check_limits(limits)
     read, notes = read_elements(elements)
@@ -175,6 +179,7 @@ def prune_elements(
     said = Notes(notes)
     if not isinstance(message, str):
         raise UsageError(f"message is a {type(message).__name__}; it must be a text")
+    message, phase = plain_text(message), None if phase is None else plain_text(phase)
     judged = _judged(elements, message, limits, phase, scorer, analyzer, said)
     full = np.array([counter(element.content) for element in elements], dtype=np.float64)
     protected = np.array([reason is not None for reason in judged.protection], dtype=np.bool_)
@@ -224,14 +229,31 @@ def _judged(
     if scorer is None:
         return embedded
     try:
-        return scorer(elements, message)
+        judged = scorer(elements, message)
     except ServiceError as fault:
-        notes.add("failure", "conversation", "conservative", f"the scorer failed ({_reason(fault)}); little is kept")
+        notes.add("failure", "conversation", "conservative", f"the scorer failed ({fault.code}); little is kept")
         return _conservative(elements, embedded)
+    _check_judgement(judged, len(elements))
+    both = zip(embedded.protection, judged.protection, strict=True)
+    return replace(judged, protection=carried([rules or own for rules, own in both], judged.replaced_by))
 
 
-def _reason(fault: MemrankError) -> str:
-    return fault.code
+def _check_judgement(judged: Judgement, n: int) -> None:
+    """Raises UsageError for an answer of a scorer that does not fit n elements."""
+    lengths = {len(judged.decay), len(judged.protection), len(judged.replaced_by), len(judged.rationale)}
+    if lengths != {n}:
+        raise UsageError(f"the scorer judged {sorted(lengths)} elements; there are {n}")
+    if not np.all((judged.decay >= 0) & (judged.decay <= 1)):
+        raise UsageError("the scorer gave a decay that is no number from 0 to 1")
+    for i in range(n):
+        place, steps = judged.replaced_by[i], 0
+        while place is not None:
+            steps += 1
+            if not 0 <= place < n or steps > n:
+                raise UsageError(
+                    "the scorer gave a replaced_by that is no place of another element, or a circle of them"
+                )
+            place = judged.replaced_by[place]
 
 
 def _conservative(elements: Sequence[Element], embedded: Judgement) -> Judgement:

@@ -84,8 +84,8 @@ class ConversationFile:
     def records(self) -> list[Mapping[str, object]]:
         """Every element's record, in order."""
         with self._door.transaction() as connection:
-            rows = connection.execute("SELECT seq, record FROM elements ORDER BY seq").fetchall()
-        return [self._record(seq, record) for seq, record in rows]
+            rows = connection.execute("SELECT seq, id, record FROM elements ORDER BY seq").fetchall()
+        return [self._record(*row) for row in rows]
 
     def count(self) -> int:
         """How many elements there are."""
@@ -112,7 +112,10 @@ class ConversationFile:
         """Every pruning, in order."""
         with self._door.transaction() as connection:
             rows = connection.execute("SELECT number, at, elements, monitors FROM moments ORDER BY number").fetchall()
-        return [MomentRow(number=n, at=at, elements=count, monitors=json.loads(text)) for n, at, count, text in rows]
+        return [
+            MomentRow(number=n, at=at, elements=count, monitors=self._object(text, f"pruning {n} has no monitors"))
+            for n, at, count, text in rows
+        ]
 
     def trajectories(self) -> dict[str, list[Point]]:
         """Each element's points over all prunings, in order; elements that were never pruned have none."""
@@ -140,16 +143,26 @@ class ConversationFile:
     def forget(self, identity: str) -> int:
         """Remove an element and its trajectory, and whatever the file still holds of it; how many were removed."""
         with self._door.transaction(write=True) as connection:
+            connection.execute("PRAGMA secure_delete = ON")
             connection.execute("DELETE FROM decays WHERE seq IN (SELECT seq FROM elements WHERE id = ?)", (identity,))
-            return connection.execute("DELETE FROM elements WHERE id = ?", (identity,)).rowcount
+            removed = connection.execute("DELETE FROM elements WHERE id = ?", (identity,)).rowcount
+        self._door.empty_log()
+        return removed
 
-    def _record(self, seq: int, text: str) -> Mapping[str, object]:
+    def _record(self, seq: int, identity: str, text: str) -> Mapping[str, object]:
+        what = f"row {seq} holds no element"
+        found = self._object(text, what)
+        if found.get("id") != identity or not isinstance(found.get("content"), str):
+            raise sqlite_door.damaged(self.path, CONVERSATION.noun, what)
+        return found
+
+    def _object(self, text: str, what: str) -> Mapping[str, object]:
         try:
             found = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise sqlite_door.damaged(self.path, CONVERSATION.noun, f"row {seq} holds no element") from error
+        except (TypeError, ValueError, RecursionError) as error:
+            raise sqlite_door.damaged(self.path, CONVERSATION.noun, what) from error
         if not isinstance(found, dict):
-            raise sqlite_door.damaged(self.path, CONVERSATION.noun, f"row {seq} holds no element")
+            raise sqlite_door.damaged(self.path, CONVERSATION.noun, what)
         return found
 
 

@@ -1,9 +1,10 @@
 """Extracts: within their budget, whole sentences in their own order, those that share most with the query."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memrank.text.summary import ELLIPSIS, SCANNED, cut, summarize
+from memrank.text.summary import ELLIPSIS, SCANNED, cut, extract, summarize
 from memrank.text.tokens import Tokenizer
 
 TERMS = Tokenizer("english").terms
@@ -65,3 +66,42 @@ def test_cutting_at_a_word() -> None:
     assert cut("one two three four", 17) == "one two three" + ELLIPSIS
     assert cut("abcdefghij", 7) == "abcd" + ELLIPSIS
     assert cut("anything", 2) == ""
+
+
+@given(st.text(max_size=300), st.dictionaries(st.sampled_from(["rate", "fee"]), st.floats(0, 5)), st.integers(0, 200))
+def test_an_extract_is_within_the_budget(text: str, asked: dict[str, float], budget: int) -> None:
+    found = extract(text, asked, TERMS, budget)
+    assert len(found.encode("utf-8")) <= budget
+    signs = iter("".join(text.split()))
+    assert all(sign in signs for sign in "".join(found.removesuffix(ELLIPSIS).split()))  # its signs, in their order
+
+
+def test_an_extract_takes_facts_and_what_is_asked_in_their_own_order() -> None:
+    text = "It was a long day for us all. The fee is 20 euros. We sat there for quite a while. Payment was denied."
+    assert extract(text, {}, TERMS, 45) == "The fee is 20 euros. Payment was denied."
+    asked = dict.fromkeys(TERMS("how long was the day"), 1.0)
+    assert extract(text, asked, TERMS, 35) == "It was a long day for us all."
+
+
+def test_an_extract_of_lines() -> None:
+    assert extract("checking\nstatus: 200\nwaiting a bit", {}, TERMS, 15) == "status: 200"
+    assert extract("one\r\n\r\ntwo", {}, TERMS, 100) == "one two"
+
+
+def test_an_extract_where_no_sentence_fits_is_cut() -> None:
+    assert extract("The first sentence is far too long.", {}, TERMS, 20) == "The first" + ELLIPSIS
+    assert extract("abc def.", {}, TERMS, 2) == ""
+
+
+@pytest.mark.parametrize("text", ["", "  \n\n ", "..."])
+def test_an_extract_of_nothing(text: str) -> None:
+    assert extract(text, {}, TERMS, 50) == text.strip()
+
+
+def test_an_extract_of_lone_surrogates_and_control_signs() -> None:
+    assert len(extract("a \ud800 b. \x00\x1b[31m. " * 100, {}, TERMS, 50).encode("utf-8", "replace")) <= 50
+
+
+@pytest.mark.parametrize("piece", [".", ".a", "!?", "a.", "\n.", '."', "1.", "A ", ", A", "1:", "fail", "\u2028"])
+def test_an_extract_of_any_signs_is_made_in_time(piece: str) -> None:
+    extract(piece * 1_000_000, {"a": 1.0}, TERMS, 100)
