@@ -1,6 +1,6 @@
 """How well conversations are pruned: golden conversations, and long chats whose evidence must survive.
 
-    python benchmarks/dialogue.py CONVERSATIONS.jsonl [--chats FOLDER ...] [--json FILE]
+    python benchmarks/dialogue.py CONVERSATIONS.jsonl [--chats FOLDER ... [--every N]] [--json FILE]
 
 CONVERSATIONS is evalsets/conversations/report.jsonl (`fit.jsonl` served to fit). Figures are means over moments with
 95 % percentile bootstrap intervals; the moments of a conversation are drawn together. Each FOLDER is a golden set of
@@ -166,7 +166,7 @@ def golden(path: Path, analyzer: Analyzer) -> dict[str, tuple[float, float, floa
     return {"agreement (kappa)": interval(index, owner, agreement), **out}
 
 
-def chats(folder: Path, analyzer: Analyzer) -> tuple[float, float, int]:
+def chats(folder: Path, analyzer: Analyzer, every: int) -> tuple[float, float, int]:
     """Evidence turns kept at CHAT_SHARE of the tokens: mean over questions, over turns, and questions."""
     rows = [json.loads(line) for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
     raw = [json.loads(line) for line in (folder / "memories.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -175,7 +175,7 @@ def chats(folder: Path, analyzer: Analyzer) -> tuple[float, float, int]:
         groups.setdefault(record["group"], []).append({k: v for k, v in record.items() if k != "group"})
     shares, kept, total = [], 0, 0
     read: dict[tuple[str, ...], object] = {}
-    for row in rows:
+    for row in rows[::every]:
         wanted = set(row["relevant"])
         if not wanted:
             continue
@@ -200,6 +200,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("conversations", type=Path)
     parser.add_argument("--chats", nargs="*", type=Path, default=[])
+    parser.add_argument("--every", type=int, default=1, help="of the questions about chats, ask every so-manieth")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     analyzer = Analyzer()
@@ -208,7 +209,7 @@ def main() -> None:
         sys.stdout.write(f"{name:40} {value:.3f} [{low:.3f}, {high:.3f}]\n")
     body: dict[str, object] = {"conversations": found}
     for folder in arguments.chats:
-        mean, micro, n = chats(folder, analyzer)
+        mean, micro, n = chats(folder, analyzer, arguments.every)
         body[folder.name] = {"mean": mean, "turns": micro, "questions": n}
         sys.stdout.write(
             f"{folder.name}: evidence kept at {CHAT_SHARE:.0%} of the tokens {mean:.3f} of {n} questions,"

@@ -19,7 +19,7 @@ from memrank.score.dialogue import faded, shipped, with_relevance
 from memrank.text.talk import cues_of, questions
 from memrank.types import Bools, Floats
 
-PROTECTED_FROM = 0.35
+PROTECTED_FROM = 0.2
 """Probability from which an element counts as owing something: rather one too many."""
 REPLACED_FROM = 0.35
 """Probability from which a later element counts as what corrects or replaces an earlier one."""

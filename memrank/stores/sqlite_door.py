@@ -127,7 +127,7 @@ class Door:
 
         Where another process reads an earlier state for longer than BUSY_SECONDS, a later write does it.
         """
-        with self._lock, translated(self._path, self._kind.noun):
+        with self._lock, translated(self._path, self._kind):
             self._current().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def close(self) -> None:
