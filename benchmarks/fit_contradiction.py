@@ -32,7 +32,7 @@ Rows = NDArray[np.int64]
 
 DRAWN = 500
 """Random pairs of a tenant, and pairs that a scan would look at, at most."""
-NEGATIVE = 1.0
+NEGATIVE = 2.0
 """Weight of all unrelated pairs together, beside that of the golden ones."""
 DIFFICULT = 0.75
 """Share of that for the pairs that a scan would look at."""

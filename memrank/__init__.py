@@ -20,8 +20,9 @@ from memrank.version import __version__
 
 if TYPE_CHECKING:
     from memrank.api import load, read_memory
+    from memrank.counters import token_counter
     from memrank.dialogue.conversation import Conversation
-    from memrank.dialogue.prune import prune
+    from memrank.dialogue.prune import Limits, prune
     from memrank.pipeline import Pipeline, Ranking
 
 
@@ -29,6 +30,7 @@ __all__ = [
     "Conversation",
     "DataError",
     "DependencyError",
+    "Limits",
     "MemrankError",
     "NamespaceError",
     "Pipeline",
@@ -41,11 +43,14 @@ __all__ = [
     "load",
     "prune",
     "read_memory",
+    "token_counter",
 ]
 
 _LATE = {
     "Conversation": "memrank.dialogue.conversation",
+    "Limits": "memrank.dialogue.prune",
     "prune": "memrank.dialogue.prune",
+    "token_counter": "memrank.counters",
     "load": "memrank.api",
     "read_memory": "memrank.api",
     "Pipeline": "memrank.pipeline",

@@ -108,7 +108,7 @@ class Comparer:
 
     def _weight(self, words: set[str]) -> float:
         # Sorted: a sum of floats depends on its order, and that of a set on the process.
-        return sum(self._idf.get(word, self._unseen) for word in sorted(words))
+        return sum(max(1.0, self._idf.get(word, self._unseen)) for word in sorted(words))
 
 
 def _numbers(old: Claim, new: Claim) -> list[float]:

@@ -17,7 +17,7 @@ from memrank.text.claims import Claim
 from memrank.text.inert import clip
 from memrank.types import Memory
 
-THRESHOLD = 0.65
+THRESHOLD = 0.62
 """Probability from which a pair is reported: of 500 random pairs of a store, at most one in a hundred comes so far
 (`benchmarks/contradictions.py`)."""
 BATCH = 2_000

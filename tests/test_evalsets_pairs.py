@@ -37,7 +37,7 @@ def counted(readme: Path) -> dict[str, list[int]]:
     return {name: [int(cell) for cell in cells.split("|") if cell.strip()] for name, cells in found}
 
 
-@pytest.mark.parametrize("name", ["fit.jsonl", "choose.jsonl", "report.jsonl"])
+@pytest.mark.parametrize("name", ["fit.jsonl", "choose.jsonl", "report.jsonl", "plain.jsonl"])
 def test_golden_pairs(name: str) -> None:
     pairs = rows(PAIRS / name)
     assert counted(PAIRS / "README.md")[name] == [len(pairs), sum(pair["label"] for pair in pairs)]

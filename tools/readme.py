@@ -59,6 +59,25 @@ print(same.meta.read_id == ranking.meta.read_id)
 """
 
 
+TALK = """\
+import memrank
+
+elements = [
+    {"id": "e1", "role": "user", "content": "Order 4417 never came. Ship it to Pier 9, never to the old flat."},
+    {"id": "e2", "role": "assistant", "memory_type": "tool_call", "call_id": "c1", "content": "get_order(id=4417)"},
+    {"id": "e3", "role": "tool", "memory_type": "tool_output", "call_id": "c1", "content": "4417: lost by the carrier"},
+    {"id": "e4", "role": "assistant", "content": "It was lost. I'll send a new one on Friday."},
+    {"id": "e5", "role": "user", "content": "Sorry, I meant Pier 6, not Pier 9."},
+    {"id": "e6", "role": "assistant", "content": "Noted."},
+    {"id": "e7", "role": "user", "content": "Thanks! Lovely weather, by the way."},
+    {"id": "e8", "role": "assistant", "content": "It is."},
+]
+pruned = memrank.prune(elements, "When will the new one come?", limits=memrank.Limits(max_tokens=60, keep_last_turns=1))
+for decision in pruned.decisions:
+    print(decision.id, decision.action, decision.protection or "", "|", decision.rationale)
+"""
+
+
 def blocks() -> dict[str, str]:
     """Name of each generated block to its text."""
     return {name: make() for name, make in MAKERS.items()}
@@ -119,6 +138,18 @@ def decay() -> str:
     return _fence("$ memrank store decay demo.memories.jsonl --as-of 2026-03-20T09:00:00Z\n" + shown)
 
 
+def contradictions() -> str:
+    """What contradicts what in the finance example."""
+    store = "evalsets/finance/memories.jsonl"
+    shown = _printed("store", "contradictions", store, "--top", "9", "--quiet")
+    return _fence(f"$ memrank store contradictions {store} --top 9\n" + shown)
+
+
+def talk() -> str:
+    """`prune` and what it prints."""
+    return _ran(TALK)
+
+
 def bounded() -> str:
     """How the best score of the finance example comes about."""
     ranking = _example_of(ROOT / FINANCE)
@@ -151,6 +182,8 @@ MAKERS: Mapping[str, Callable[[], str]] = {
     "weighted": weighted,
     "bounded": bounded,
     "decay": decay,
+    "contradictions": contradictions,
+    "talk": talk,
     "record": record,
     "filters": filters,
     "spec": spec,

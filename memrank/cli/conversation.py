@@ -14,6 +14,7 @@ from memrank.cli.output import FILE, Notices, deliver, json_text
 from memrank.errors import DataError, UsageError
 
 if TYPE_CHECKING:
+    from memrank.counters import Counter
     from memrank.dialogue.prune import Pruned
 
 FORMATS = ("table", "json", "elements", "element-list", "context", "messages")
@@ -29,6 +30,13 @@ def conversation() -> None:
 @click.option("--message", required=True, metavar="TEXT", help="The user's message that has just arrived.")
 @click.option("--max-tokens", type=click.IntRange(min=1), default=2000, show_default=True, help="Tokens of what stays.")
 @click.option("--keep-last-turns", type=click.IntRange(min=0), default=3, show_default=True)
+@click.option(
+    "--tokens",
+    default="estimate",
+    show_default=True,
+    metavar="COUNTER",
+    help="How tokens are counted: estimate, estimate:MARGIN, tiktoken:ENCODING or tokenizers:FILE.",
+)
 @click.option("--phase", metavar="TEXT", help="The phase of the task, where it has any.")
 @click.option("--at", metavar="TIME", help="A time that is kept with the pruning.")
 @click.option("--format", "-f", "form", type=click.Choice(FORMATS), default="table", metavar="FORM")
@@ -40,6 +48,7 @@ def prune(
     message: str,
     max_tokens: int,
     keep_last_turns: int,
+    tokens: str,
     phase: str | None,
     at: str | None,
     form: str,
@@ -56,21 +65,23 @@ def prune(
     if as_json and form not in ("table", "json"):
         raise UsageError("--json and --format exclude each other")
     collector.resume()
+    from memrank.counters import token_counter
     from memrank.dialogue.prune import Limits
     from memrank.dialogue.prune import prune as pruning
 
+    counter = token_counter(tokens)
     limits = Limits(max_tokens=max_tokens, keep_last_turns=keep_last_turns)
     notices = Notices(strict=strict, quiet=quiet, verbose=True)
     if _is_kept(file):
         from memrank.dialogue.conversation import Conversation
 
-        with Conversation(file, limits=limits) as kept:
+        with Conversation(file, limits=limits, counter=counter) as kept:
             pruned = kept.prune(message, phase=phase, at=at)
     else:
-        pruned = pruning(_records(file, notices), message, limits=limits, phase=phase)
+        pruned = pruning(_records(file, notices), message, limits=limits, phase=phase, counter=counter)
     notices.show(pruned.notes)
     notices.refuse(pruned.notes)
-    deliver([f"{_text(pruned, 'json' if as_json else form, max_tokens)}\n"], None)
+    deliver([f"{_text(pruned, 'json' if as_json else form, max_tokens, counter)}\n"], None)
 
 
 @conversation.command()
@@ -131,7 +142,7 @@ def show(state: str, elements: tuple[str, ...], as_json: bool) -> None:
     deliver([f"{text}\n" for text in ("\n\n".join([*parts, *([drawing] if drawing else [])]),)], None)
 
 
-def _text(pruned: "Pruned", form: str, max_tokens: int) -> str:
+def _text(pruned: "Pruned", form: str, max_tokens: int, counter: "Counter") -> str:
     match form:
         case "json":
             return json_text(pruned.to_dict(), indent=2)
@@ -152,7 +163,7 @@ def _text(pruned: "Pruned", form: str, max_tokens: int) -> str:
         case "context":
             from memrank.dialogue.text import conversation_block
 
-            return conversation_block(pruned, max_tokens=max_tokens)
+            return conversation_block(pruned, max_tokens=max_tokens, counter=counter)
         case "messages":
             from memrank.dialogue.text import messages
 

@@ -8,15 +8,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from memrank.counters import ESTIMATE, Counter
 from memrank.dialogue.elements import Element, has_id, listed, read_elements
-from memrank.dialogue.plan import Counter
 from memrank.dialogue.prune import DEFAULTS, Limits, Pruned, Scorer, check_limits, prune_elements
 from memrank.errors import UsageError
 from memrank.indexing import Analyzer
 from memrank.plain import plain_json, plain_text
 from memrank.records import write_record
 from memrank.stores.conversation import ConversationFile, MomentRow, Point
-from memrank.tenant import count_tokens
 from memrank.types import Note
 
 JUMP = 0.4
@@ -47,7 +46,7 @@ class Conversation:
         path: str | os.PathLike[str],
         *,
         limits: Limits = DEFAULTS,
-        counter: Counter = count_tokens,
+        counter: Counter = ESTIMATE,
         jump_threshold: float = JUMP,
     ) -> None:
         check_limits(limits)

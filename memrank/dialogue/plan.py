@@ -1,9 +1,10 @@
 """Fitting a conversation into a budget: summaries where they are wanted, tool calls together with their results."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from memrank.counters import Counter
 from memrank.dialogue.elements import Element
 from memrank.dialogue.judge import Judgement
 from memrank.score import pack
@@ -11,9 +12,6 @@ from memrank.tenant import BYTES_PER_TOKEN
 from memrank.text.summary import extract
 from memrank.text.tokens import tokenizer_of
 from memrank.types import Bools, Floats, Notes
-
-Counter = Callable[[str], int]
-"""Tokens of a text."""
 
 SUMMARY_SHARE = 0.35
 """Share of an element's tokens that its summary may take."""

@@ -5,16 +5,16 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
+from memrank.counters import ESTIMATE, Counter
 from memrank.dialogue.elements import Element, read_elements
 from memrank.dialogue.judge import LAST, Judgement, carried, judge
-from memrank.dialogue.plan import SHORTEST, Counter, fitted, summaries
+from memrank.dialogue.plan import SHORTEST, fitted, summaries
 from memrank.errors import ServiceError, UsageError
 from memrank.indexing import Analyzer
 from memrank.plain import plain_text
 from memrank.score import pack
 from memrank.score.dialogue import age_correlation
 from memrank.slate import ACTIONS
-from memrank.tenant import count_tokens
 from memrank.types import Bools, Floats, Note, Notes
 
 Scorer = Callable[[Sequence[Element], str], Judgement]
@@ -138,7 +138,7 @@ def prune(
     *,
     limits: Limits = DEFAULTS,
     phase: str | None = None,
-    counter: Counter = count_tokens,
+    counter: Counter = ESTIMATE,
     scorer: Scorer | None = None,
     analyzer: Analyzer | None = None,
 ) -> Pruned:
@@ -171,7 +171,7 @@ def prune_elements(
     limits: Limits,
     analyzer: Analyzer,
     phase: str | None = None,
-    counter: Counter = count_tokens,
+    counter: Counter = ESTIMATE,
     scorer: Scorer | None = None,
     notes: Sequence[Note] = (),
 ) -> Pruned:

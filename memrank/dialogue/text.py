@@ -1,9 +1,8 @@
 """What stays of a conversation as a text block, each element one fenced line in its order; or as a list of messages."""
 
-from memrank.dialogue.plan import Counter
+from memrank.counters import ESTIMATE, Counter
 from memrank.dialogue.prune import Pruned
 from memrank.errors import UsageError
-from memrank.tenant import count_tokens
 from memrank.text.block import TEMPLATES, Entry
 from memrank.text.inert import inert
 
@@ -17,7 +16,7 @@ def conversation_block(
     template: str = "lines",
     heading: str = HEADING,
     footer: str = "",
-    counter: Counter = count_tokens,
+    counter: Counter = ESTIMATE,
 ) -> str:
     """The block; empty where nothing stays. Memory text cannot get out of its line (`text.block`).
 

@@ -13,7 +13,7 @@ from memrank.text.tokens import STOP_WORDS, Language, tokenizer_of
 SCANNED = 4_000
 """Characters of a text that are read."""
 
-_TOKEN = re.compile(r"\d{1,2}:\d{2}\b|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[%€$£]")
+_TOKEN = re.compile(r"\d{1,2}:\d{2}\b|\b[QHqh][1-4]\b|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[%€$£]")
 
 _UNITS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -191,8 +191,8 @@ def _read(text: str, language: Language) -> Claim:
     return Claim(
         words=tuple(words),
         starts=tuple(starts),
-        names=frozenset(names - set(PERIODS)),
-        heads=frozenset(heads - set(PERIODS)),
+        names=frozenset(names - _period_stems()),
+        heads=frozenset(heads - _period_stems()),
         numbers=frozenset(numbers),
         slots=frozenset(near),
         periods=frozenset(periods),
@@ -204,7 +204,7 @@ def _read(text: str, language: Language) -> Claim:
 def _opens(gap: str) -> bool:
     """Whether what stands before a word lets a capital be that of a sentence: its end, a new line or bare space."""
     seen = gap.rstrip()
-    return not seen or seen[-1] in ".!?:;>" or "\n" in gap[len(seen) :]
+    return (bool(seen) and seen[-1] in ".!?:;>") or "\n" in gap[len(seen) :]
 
 
 def _number(raw: str, lower: str, following: str) -> str | None:
@@ -219,7 +219,7 @@ def _number(raw: str, lower: str, following: str) -> str | None:
         if "." not in part:  # else a version or a date, whose every part counts
             part = part.rstrip("0")
         return (whole.lstrip("0") or "0") + (f".{part}" if part else "")
-    if lower in NUMBER_WORDS and not (lower == "one" and following not in ("of", "hundred")):
+    if lower in NUMBER_WORDS and not (lower == "one" and following in ("of", "by", "another", "day", "thing")):
         return str(NUMBER_WORDS[lower])
     return None
 
@@ -252,3 +252,9 @@ def opposites() -> Mapping[str, frozenset[str]]:
         for a, b in (*product(one, two), *product(two, one)):
             found.setdefault(a, set()).add(b)
     return {word: frozenset(others) for word, others in found.items()}
+
+
+@cache
+def _period_stems() -> frozenset[str]:
+    stem = tokenizer_of("english").terms
+    return frozenset(PERIODS) | {term for word in PERIODS for term in stem(word)}

@@ -7,14 +7,14 @@ embeddings trained from Llama codebooks.
 
 import importlib.util
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memrank.errors import DependencyError
+from memrank.errors import DataError, DependencyError
 
 DIMENSIONS = 256
 WORD_DIMENSIONS = 64
@@ -94,6 +94,24 @@ class StaticEmbedder:
                 norm = float(np.sqrt(np.dot(mean, mean)))
                 if norm > 0:
                     out[row] = (mean / norm).astype(np.float16)
+
+
+def tokenizer_of_file(file: str) -> Callable[[str], int]:
+    """Counts the tokens of a text by a `tokenizer.json`, without special ones. Raises DataError for another file."""
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer: Tokenizer = Tokenizer.from_file(file)
+    except Exception as error:  # noqa: BLE001 - the package raises nothing more precise
+        raise DataError(f"{file}: no tokenizer can be read from it: {error}") from None
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+
+    def count(text: str) -> int:
+        # What UTF-8 cannot hold is counted as a question mark.
+        return len(tokenizer.encode(text.encode("utf-8", "replace").decode("utf-8"), add_special_tokens=False).ids)
+
+    return count
 
 
 _lock = threading.Lock()

@@ -38,7 +38,7 @@ from memrank.text.tokens import tokenizer_of
         ("zero two nineteen ninety", {"0", "2", "19", "90"}),
         ("Twice a dozen", {"2", "12"}),
         ("a fortnight", {"14"}),
-        ("one by one", set()),
+        ("one by one", {"1"}),
         ("１２ and ٣ and ४", {"12", "3", "4"}),
         ("０９:３０", {"9:30"}),
         ("x²", set()),
