@@ -65,8 +65,12 @@ def relations(texts: Sequence[str], analyzer: Analyzer) -> Relations:
 
 def features(elements: Sequence[Element], message: str, analyzer: Analyzer) -> dict[str, Floats]:
     """Features of every element, given the message that has just arrived."""
+    return features_of(elements, relations([*(element.content for element in elements), message], analyzer))
+
+
+def features_of(elements: Sequence[Element], related: Relations) -> dict[str, Floats]:
+    """The same, where the relations are known."""
     n = len(elements)
-    related = relations([*(element.content for element in elements), message], analyzer)
     kinds = {kind: _mark(element.kind == kind for element in elements) for kind in ("user", "assistant", "document")}
     calls = _mark(element.kind == "tool_call" for element in elements)
     outputs = _mark(element.kind == "tool_output" for element in elements)

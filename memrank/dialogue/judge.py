@@ -8,7 +8,7 @@ import numpy as np
 from memrank.dialogue.elements import Element
 from memrank.dialogue.evidence import (
     Relations,
-    features,
+    features_of,
     last_turns,
     relations,
 )
@@ -64,8 +64,8 @@ def judge(
         empty: tuple[None, ...] = ()
         return Judgement(decay=np.zeros(0), protection=empty, replaced_by=empty, topic_shift=False, rationale=())
     asked = message if phase is None else f"{message}\n{phase}"
-    found = features(elements, asked, analyzer)
     related = relations([*(element.content for element in elements), asked], analyzer)
+    found = features_of(elements, related)
     worth = shipped().worth(found)
     relevance = relevance_to(elements, asked, analyzer)
     decay = with_relevance(worth.decay, relevance)
