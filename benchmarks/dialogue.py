@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from talks import At, conversations, moments
 
+from memrank.counters import token_counter
 from memrank.dialogue.elements import read_elements
 from memrank.dialogue.prune import Limits, Pruned, prune_elements
 from memrank.indexing import Analyzer
@@ -30,6 +31,8 @@ from memrank.tenant import count_tokens
 Floats = NDArray[np.float64]
 
 BUDGETS = (0.3, 0.5)
+COUNTER = token_counter("estimate:0")
+"""As the budgets are counted here."""
 RESAMPLES = 1000
 CHAT_SHARE = 0.1
 
@@ -99,7 +102,7 @@ def stays(pruned: Pruned, *, whole: bool) -> set[str]:
 def measure(at: At, analyzer: Analyzer) -> dict[str, float]:
     """Every figure of one moment, NaN where it does not apply."""
     total = sum(count_tokens(element.content) for element in at.elements)
-    free = prune_elements(at.elements, at.message, limits=Limits(max_tokens=10**9), analyzer=analyzer)
+    free = prune_elements(at.elements, at.message, limits=Limits(max_tokens=10**9), analyzer=analyzer, counter=COUNTER)
     ours = {decision.id: decision for decision in free.decisions}
     order = [element.id for element in at.elements]
     out = {
@@ -118,7 +121,9 @@ def measure(at: At, analyzer: Analyzer) -> dict[str, float]:
     out["premature drop, others"] = len((needed - owed) - kept) / len(needed - owed) if needed - owed else np.nan
     for share in BUDGETS:
         budget = int(share * total)
-        pruned = prune_elements(at.elements, at.message, limits=Limits(max_tokens=budget), analyzer=analyzer)
+        pruned = prune_elements(
+            at.elements, at.message, limits=Limits(max_tokens=budget), analyzer=analyzer, counter=COUNTER
+        )
         spent = max(budget, pruned.monitors.tokens_after)
         out[f"answerable at {share:.0%}"] = answerable(at, stays(pruned, whole=False))
         out[f"answerable at {share:.0%}, whole only"] = answerable(at, stays(pruned, whole=True))
@@ -153,7 +158,9 @@ def golden(path: Path, analyzer: Analyzer) -> dict[str, tuple[float, float, floa
     pairs = [
         (at.classes[d.id], d.decay_class, k)
         for k, at in enumerate(all_moments)
-        for d in prune_elements(at.elements, at.message, limits=Limits(max_tokens=10**9), analyzer=analyzer).decisions
+        for d in prune_elements(
+            at.elements, at.message, limits=Limits(max_tokens=10**9), analyzer=analyzer, counter=COUNTER
+        ).decisions
     ]
     table = np.array(pairs)
     owner = [groups[k] for k in table[:, 2]]
@@ -185,7 +192,9 @@ def chats(folder: Path, analyzer: Analyzer, every: int) -> tuple[float, float, i
             read[key] = read_elements(records)[0]
         elements = read[key]
         budget = int(CHAT_SHARE * sum(count_tokens(element.content) for element in elements))
-        pruned = prune_elements(elements, row["query"], limits=Limits(max_tokens=budget), analyzer=analyzer)
+        pruned = prune_elements(
+            elements, row["query"], limits=Limits(max_tokens=budget), analyzer=analyzer, counter=COUNTER
+        )
         found = wanted & stays(pruned, whole=False)
         there = wanted & {element.id for element in elements}
         if there:

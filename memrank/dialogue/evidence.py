@@ -154,8 +154,11 @@ def _threads(elements: Sequence[Element], related: Relations, cues: Sequence[fro
     said = user | np.array([element.kind == "assistant" for element in elements], dtype=np.bool_)
     cue = {name: said * np.array([name in found for found in cues], dtype=np.float64) for name in CUES}
     mutual = np.maximum(held, held.T)
-    reply = _replies(user, said)
-    silent = ((reply < 0) & said).astype(np.float64)
+    voices = [element.memory.speaker or element.kind for element in elements]
+    reply = _replies(voices, said)
+    # Where only one voice is heard at all, nothing is known of replies.
+    several = len({voice for voice, heard in zip(voices, said, strict=True) if heard}) > 1
+    silent = ((reply < 0) & said & several).astype(np.float64)
     there = np.maximum(reply, 0)
     deferred = np.where(reply >= 0, np.maximum(cue["defer"], cue["later"])[there], 0.0) * said
     replied = (reply >= 0) * (1.0 - deferred) * said
@@ -178,14 +181,15 @@ def _threads(elements: Sequence[Element], related: Relations, cues: Sequence[fro
     }
 
 
-def _replies(user: Bools, said: Bools) -> NDArray[np.int64]:
-    """The next thing that the other side says after each element, -1 where there is none: shape (n,)."""
-    reply = np.full(len(user), -1, dtype=np.int64)
-    following = {True: -1, False: -1}
-    for i in range(len(user) - 1, -1, -1):
-        reply[i] = following[not user[i]]
+def _replies(voices: Sequence[str], said: Bools) -> NDArray[np.int64]:
+    """The next thing that another voice says after each element, -1 where there is none: shape (n,)."""
+    reply = np.full(len(voices), -1, dtype=np.int64)
+    following: dict[str, int] = {}
+    for i in range(len(voices) - 1, -1, -1):
+        others = [at for voice, at in following.items() if voice != voices[i]]
+        reply[i] = min(others, default=-1)
         if said[i]:
-            following[bool(user[i])] = i
+            following[voices[i]] = i
     return reply
 
 

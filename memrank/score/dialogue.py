@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 PARTS = ("decay", "protected", "replaced")
 """What is judged of an element, and (the last) of a pair of them."""
 USUAL = 40
-"""Elements of a usual conversation. In a longer one, any two are less likely to be a statement and its correction."""
+"""Elements of a usual conversation."""
 CLASSES = (0.3, 0.7, 0.9)
 """Decays at which the classes 2, 3 and 4 begin."""
 LONG = 120.0
@@ -61,6 +61,7 @@ class DialogueModel:
     def worth(self, features: Mapping[str, Floats]) -> Worth:
         """From the features of `dialogue.evidence`, each of shape (n,)."""
         decay, protected = (self._part(part, features) for part in PARTS[:2])
+        protected = rarer(protected, len(protected))
         stretched = np.interp(decay, (0.0, *self.edges, 1.0), (0.0, *CLASSES, 1.0))
         return Worth(decay=stretched, protected=protected)
 
@@ -68,11 +69,17 @@ class DialogueModel:
         """Probability that the newer element of each pair corrects or replaces the older one, shape (pairs,), from the
         features of `dialogue.links`, in a conversation of n elements.
         """
-        likely = self._part("replaced", links)
-        return sigmoid(_logit(likely) - np.log(max(1.0, n / USUAL)))
+        return rarer(self._part("replaced", links), n)
 
     def _part(self, part: str, features: Mapping[str, Floats]) -> Floats:
         return sigmoid(self.intercepts[part] + combine(features, self.coefficients[part]))
+
+
+def rarer(likely: Floats, n: int) -> Floats:
+    """A probability that was fitted on usual conversations, in one of n elements: in a longer one, less of what was
+    said is still owed, and any two elements are less likely to be a statement and its correction.
+    """
+    return sigmoid(_logit(likely) - np.log(max(1.0, n / USUAL)))
 
 
 def with_relevance(decay: Floats, relevance: Floats) -> Floats:
