@@ -33,7 +33,7 @@ def context_block(result: Result, spec: Spec) -> str:
     lines: list[str] = []
     left = room
     for item in _ordered(result, context):
-        if len(lines) == context.max_items:
+        if len(lines) >= context.max_items and not _pinned(item):
             break
         text = inert(item.content if item.summary is None else item.summary)
         if not text:
@@ -52,12 +52,22 @@ def context_block(result: Result, spec: Spec) -> str:
 
 
 def _ordered(result: Result, context: ContextSpec) -> list[Item]:
-    """The returned items, most important first; `sorted` keeps rank order among equals."""
+    """The returned items: pinned ones, then the most important; `sorted` keeps rank order among equals."""
     if context.order == "score":
-        return list(result.results)
+        return sorted(result.results, key=lambda item: not _pinned(item))
     return sorted(
-        result.results, key=lambda item: (not _marked(item), -item.scores["relevance"] * item.scores["importance"])
+        result.results,
+        key=lambda item: (
+            not _pinned(item),
+            not _marked(item),
+            -item.scores["relevance"] * item.scores["importance"],
+        ),
     )
+
+
+def _pinned(item: Item) -> bool:
+    """What is pinned stands first and is not counted against `max_items`; only the budget of tokens can cut it."""
+    return item.memory.pinned
 
 
 def _marked(item: Item) -> bool:

@@ -4,7 +4,7 @@ Links that the data state (`superseded_by`) are reported as they are; all else i
 is reported as the newer memory against the older one; nothing is changed here.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,8 @@ from memrank.types import Memory
 THRESHOLD = 0.62
 """Probability from which a pair is reported: of 500 random pairs of a store, at most one in a hundred comes so far
 (`benchmarks/contradictions.py`)."""
+MARK = "superseded_by_memrank"
+"""Key of the metadata of a memory whose link memrank has set: what it was linked to, how likely, and when."""
 BATCH = 2_000
 """Pairs that are compared between two reports of progress."""
 SHOWN = 60
@@ -35,7 +37,7 @@ class Contradiction:
     probability: float
     """In [0, 1]; 1 for what the data state."""
     evidence: tuple[str, ...]
-    """What speaks for it: `stated`, `correction`, `ended`, `denial`, `number`, `name`, `change`, `words`."""
+    """What speaks for it: `stated`, `linked`, `correction`, `ended`, `denial`, `number`, `name`, `change`, `words`."""
     sentence: str
 
 
@@ -71,13 +73,24 @@ def _comparable(tenant: Tenant, older: Rows, newer: Rows) -> np.ndarray[tuple[in
 def _stated(tenant: Tenant) -> Iterator[Contradiction]:
     for row in np.flatnonzero(tenant.successor >= 0).tolist():
         older, newer = tenant.memories[row], tenant.memories[int(tenant.successor[row])]
+        likely = linked_by_memrank(older)
+        said = "the data say so" if likely is None else f"linked by memrank, probability {likely:.3f}"
         yield Contradiction(
             older=older,
             newer=newer,
-            probability=1.0,
-            evidence=("stated",),
-            sentence=f"{_named(newer)} replaces {_named(older)}: the data say so",
+            probability=1.0 if likely is None else likely,
+            evidence=("stated" if likely is None else "linked",),
+            sentence=f"{_named(newer)} replaces {_named(older)}: {said}",
         )
+
+
+def linked_by_memrank(memory: Memory) -> float | None:
+    """How likely it was when memrank set the link that a memory has; None where the link is another's, or none."""
+    mark = memory.metadata.get(MARK)
+    if not isinstance(mark, Mapping) or memory.superseded_by is None or mark.get("by") != memory.superseded_by:
+        return None
+    likely = mark.get("probability")
+    return float(likely) if isinstance(likely, (int, float)) and 0 <= likely <= 1 else None
 
 
 def _judged(comparer: Comparer, older: Rows, newer: Rows, threshold: float) -> Iterator[Contradiction]:

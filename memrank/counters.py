@@ -55,6 +55,10 @@ def _tiktoken(encoding: str) -> Counter:
     except ValueError:
         known = ", ".join(tiktoken.list_encoding_names())
         raise UsageError(f"tiktoken has no encoding {encoding[:80]!r}", hint=f"it has {known}") from None
+    except OSError:  # it is fetched once, from the network
+        raise DependencyError(
+            f"tiktoken cannot fetch the encoding {encoding[:80]!r}", hint="fetch it once while online, or name another"
+        ) from None
     # Text is data: what looks like a special token is counted as the text it is.
     return lambda text: len(found.encode(text.encode("utf-8", "replace").decode("utf-8"), disallowed_special=()))
 

@@ -240,7 +240,7 @@ class ContextSpec(Section):
     mark: str = Field(default="\u26a0", max_length=20)
     """Stands before memories of importance 8 of 10 and above; none where empty."""
     max_items: Count = 5
-    """How many memories the block holds at the most."""
+    """How many memories the block holds at the most; pinned ones stand first and do not count."""
     max_tokens: Count | None = None
     """Tokens of the whole block at the most; the pruner's budget where it is left out."""
     order: Literal["importance", "score"] = "importance"

@@ -36,8 +36,8 @@ stages:
   - {{kind: pruner.v1, max_tokens: 1200, keep_last_turns: 3}}
 review: {{top_score_below: 0.4, ambiguity_margin: 0.05}}   # when a person should look
 # reads: {{log: {name}.reads.db}}                           # record every read: `memrank reads log --spec {name}.yaml`
-# evaluate: {{evalset: evalsets/{name}, gates: {{"P@3": {{min: 0.85}}}}}}   # `memrank eval {name}.yaml --gate`
-# compile: {{objective: "nDCG@10", optimizer: weights}}                # `memrank compile {name}.yaml`
+# evaluate: {{evalset: evalsets/{name}, gates: {{"P@3": {{min: 0.85}}}}}}
+# compile: {{objective: "nDCG@10", optimizer: weights}}
 """
 
 _MEMORIES: tuple[dict[str, object], ...] = (

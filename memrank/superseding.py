@@ -4,14 +4,11 @@ Nothing is deleted and nothing is lost: the older memory is given `superseded_by
 importance is then the floor wherever it is read.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
-from memrank.contradictions import Contradiction
+from memrank.contradictions import MARK, Contradiction, linked_by_memrank
 from memrank.types import Memory
-
-MARK = "superseded_by_memrank"
-"""Key of the metadata of a memory whose link memrank has set: what it was linked to, how likely, and when."""
 
 
 def linking(found: Contradiction, at: str) -> Callable[[Memory], Memory]:
@@ -28,8 +25,7 @@ def linking(found: Contradiction, at: str) -> Callable[[Memory], Memory]:
 
 def is_linked(memory: Memory) -> bool:
     """Whether memrank has set the link that it has."""
-    mark = memory.metadata.get(MARK)
-    return isinstance(mark, Mapping) and memory.superseded_by is not None and mark.get("by") == memory.superseded_by
+    return linked_by_memrank(memory) is not None
 
 
 def unlinking(memory: Memory) -> Memory:

@@ -3,6 +3,7 @@
 import html
 import re
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from factories import HOSTILE, item, memory, moment, result, spec
@@ -200,3 +201,14 @@ def test_no_memory_can_forge_a_line_or_close_a_fence(
     settings = context(footer="FOOT", max_tokens=4000)
     hostile = item(memory(name, "x" + content, speaker=speaker), summary=None if summary is None else "x" + summary)
     assert_contained(context_block(result([hostile, rated("b", 0.1, 0.1)]), settings), 2)
+
+
+def pinned(of: Item) -> Item:
+    return replace(of, memory=replace(of.memory, pinned=True))
+
+
+def test_what_is_pinned_stands_first_and_is_not_counted() -> None:
+    items = [rated("a", 0.9, 1.0), rated("b", 0.8, 0.5), *(pinned(rated(name, 0.1, 0.1)) for name in ("c", "d"))]
+    for order in ("importance", "score"):
+        assert ids(context_block(result(items), context(max_items=1, order=order))) == ["c", "d"]
+        assert ids(context_block(result(items), context(max_items=3, order=order)))[:2] == ["c", "d"]

@@ -141,8 +141,8 @@ def decay() -> str:
 def contradictions() -> str:
     """What contradicts what in the finance example."""
     store = "evalsets/finance/memories.jsonl"
-    shown = _printed("store", "contradictions", store, "--top", "9", "--quiet")
-    return _fence(f"$ memrank store contradictions {store} --top 9\n" + shown)
+    shown = _printed("store", "contradictions", store, "--quiet")
+    return _fence(f"$ memrank store contradictions {store}\n" + shown)
 
 
 def talk() -> str:

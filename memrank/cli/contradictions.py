@@ -1,5 +1,6 @@
 """`memrank store contradictions`: which memories contradict each other; a durable store can keep the links."""
 
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -55,6 +56,8 @@ def contradictions(
     """
     if apply and undo:
         raise UsageError("--apply and --undo exclude each other")
+    if threshold is not None and math.isnan(threshold):
+        raise UsageError("--threshold is no number")
     from memrank.registry import store_kind
 
     durable = store_kind(Path(store)) == "sqlite.v1"
@@ -130,7 +133,11 @@ def _link(store: str, pairs: Sequence["Contradiction"]) -> int:
     from memrank.superseding import linking
 
     at = utc_text(moment(None))
-    first = {(pair.older.namespace, pair.older.id): pair for pair in reversed(pairs) if "stated" not in pair.evidence}
+    first = {
+        (pair.older.namespace, pair.older.id): pair
+        for pair in reversed(pairs)
+        if not {"stated", "linked"} & set(pair.evidence)
+    }
     with SqliteStore(Path(store), Analyzer()) as kept:
         return kept.edit((space, identity, linking(pair, at)) for (space, identity), pair in first.items())
 

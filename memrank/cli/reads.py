@@ -8,6 +8,7 @@ import click
 from memrank.cli.logfile import log_options, opened, seen, since_seconds
 from memrank.cli.output import FILE, deliver, json_text, tell
 from memrank.cli.reads_review import review
+from memrank.errors import DataError
 
 if TYPE_CHECKING:
     from memrank.specfile import SpecFile
@@ -144,6 +145,8 @@ def _store(store: str | None, file: "SpecFile | None") -> "Store | None":
 
     if store is not None:
         path = Path(store)
+        if not path.exists():
+            raise DataError(f"{store}: there is no such store", hint="memrank store import FILE --to STORE makes one")
         return open_store(store_kind(path), path, Analyzer())
     if file is None or file.spec.store is None:
         return None

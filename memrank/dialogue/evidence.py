@@ -20,6 +20,8 @@ from memrank.types import Bools, Floats
 GRAIN = 2.0**24
 RECENT = 4
 """Elements at the end that stand for what is being talked about."""
+LONELY = 40
+"""Elements up to which one voice alone is taken to wait for a reply."""
 TOUCHES = 0.2
 """Share of an element's words that another must hold to count as speaking of it."""
 
@@ -156,9 +158,10 @@ def _threads(elements: Sequence[Element], related: Relations, cues: Sequence[fro
     mutual = np.maximum(held, held.T)
     voices = [element.memory.speaker or element.kind for element in elements]
     reply = _replies(voices, said)
-    # Where only one voice is heard at all, nothing is known of replies.
-    several = len({voice for voice, heard in zip(voices, said, strict=True) if heard}) > 1
-    silent = ((reply < 0) & said & several).astype(np.float64)
+    # Where one voice is heard for so long, the replies were not recorded: nothing is known of them.
+    heard = {voice for voice, spoken in zip(voices, said, strict=True) if spoken}
+    known = len(heard) > 1 or n <= LONELY
+    silent = ((reply < 0) & said & known).astype(np.float64)
     there = np.maximum(reply, 0)
     deferred = np.where(reply >= 0, np.maximum(cue["defer"], cue["later"])[there], 0.0) * said
     replied = (reply >= 0) * (1.0 - deferred) * said

@@ -21,6 +21,10 @@ from memrank.types import Bools, Floats
 
 PROTECTED_FROM = 0.2
 """Probability from which an element counts as owing something: rather one too many."""
+UNKEPT = 0.7
+"""How little of a promise for later may be told as done, so that it is still owed."""
+SHORT = 100
+"""Elements up to which these signs are sure: in a longer one, what settles a matter may share no word with it."""
 REPLACED_FROM = 0.35
 """Probability from which a later element counts as what corrects or replaces an earlier one."""
 SHIFTED_BELOW = 0.12
@@ -75,8 +79,10 @@ def judge(
     replaced = _replaced(elements, related, analyzer)
     gone = np.array([place is not None for place in replaced], dtype=np.bool_)
     decay = np.where(gone, 1.0, decay)
-    # What nobody has replied to is open without a doubt, however long ago it was asked.
-    owing = (worth.protected >= PROTECTED_FROM) | (found["unanswered"] > 0)
+    # What nobody has replied to, or only put off, is open without a doubt, however long ago it was asked; and so is
+    # what was promised for a later time and nothing shows to be done.
+    certain = (found["unanswered"] > 0) | (found["deferred"] > 0) | (found["promised_later"] >= UNKEPT)
+    owing = (worth.protected >= PROTECTED_FROM) | (certain & (n <= SHORT))
     protection = carried(_protection(elements, owing, last_turns(elements, keep_last_turns)), replaced)
     return Judgement(
         decay=decay,

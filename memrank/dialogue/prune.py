@@ -179,6 +179,8 @@ def prune_elements(
     said = Notes(notes)
     if not isinstance(message, str):
         raise UsageError(f"message is a {type(message).__name__}; it must be a text")
+    if phase is not None and not isinstance(phase, str):
+        raise UsageError(f"phase is a {type(phase).__name__}; it must be a text")
     message, phase = plain_text(message), None if phase is None else plain_text(phase)
     judged = _judged(elements, message, limits, phase, scorer, analyzer, said)
     full = np.array([counter(element.content) for element in elements], dtype=np.float64)

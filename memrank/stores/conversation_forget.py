@@ -9,7 +9,7 @@ from memrank.errors import DataError
 from memrank.fileio import canonical_json
 from memrank.records import read_record
 from memrank.stores.conversation import CONVERSATION
-from memrank.stores.forgetting import Gone, strings, without
+from memrank.stores.forgetting import Gone, strings, unquoted
 from memrank.stores.sqlite_door import Door, damaged
 from memrank.stores.sqlite_erase import erasing
 from memrank.types import Memory
@@ -41,7 +41,7 @@ class ConversationPlace:
             connection.execute(mine, (gone.id,))
             changed += connection.execute("DELETE FROM elements WHERE id = ?", (gone.id,)).rowcount
             for seq, record in connection.execute("SELECT seq, record FROM elements").fetchall():
-                cleaned = canonical_json(without(json.loads(record), gone.texts))
+                cleaned = canonical_json(unquoted(json.loads(record), gone.texts))
                 if cleaned != record:
                     connection.execute("UPDATE elements SET record = ? WHERE seq = ?", (cleaned, seq))
                     changed += 1

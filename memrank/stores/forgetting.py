@@ -31,6 +31,8 @@ _NAMES = frozenset({"id", "namespace", "superseded_by", "memory_type", "session_
 _DATES = frozenset(
     {"created_at", "event_date", "updated_at", "last_accessed_at", "valid_at", "invalid_at", "expires_at"}
 )
+_KEPT = _NAMES | _DATES | {"speaker", "call_id", "tool_call_id"}
+"""Fields of other records that stay as they are, whatever they hold: they say what a record is, and quote nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +82,9 @@ def texts_of(memories: Iterable[Memory]) -> tuple[str, ...]:
     for memory in memories:
         for name, value in write_record(memory).items():
             if name not in _NAMES and name not in _DATES:
-                found |= dict.fromkeys(text for text in strings(value) if len(text) >= SHORTEST)
+                # A short value beside the content ("Bloomberg") says nothing of this memory alone.
+                least = SHORTEST if name == "content" else PIECE
+                found |= dict.fromkeys(text for text in strings(value) if len(text) >= least)
     return tuple(sorted(found, key=len, reverse=True))
 
 
@@ -124,6 +128,16 @@ def without(value: object, texts: Sequence[str]) -> object:
     if isinstance(value, dict):
         return {name: without(inner, texts) for name, inner in value.items()}
     return [without(inner, texts) for inner in value] if isinstance(value, list) else value
+
+
+def unquoted(record: object, texts: Sequence[str]) -> object:
+    """A record with every text that it quotes replaced, except in the fields that name things: it stays what it was."""
+    if not isinstance(record, dict):
+        return record
+    return {
+        name: unquoted(value, texts) if name == "metadata" else value if name in _KEPT else without(value, texts)
+        for name, value in record.items()
+    }
 
 
 def _pieces(text: str) -> Iterator[str]:

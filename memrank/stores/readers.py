@@ -82,10 +82,11 @@ def read_memories(path: str | os.PathLike[str], *, importance_scale: float = 1.0
 def read_elements_of(path: str | os.PathLike[str]) -> tuple[list[Mapping[str, object]], tuple[Note, ...]]:
     """The records of a conversation's file in its order, as they are, and what had to be left out.
 
-    The forms are those of `read_memories`. Raises DataError if the file cannot be read, or nothing in it can be used.
+    The forms are those of `read_memories`; a message without an id stays without one, for its place in the file is not
+    its place in the conversation. Raises DataError if the file cannot be read, or nothing in it can be used.
     """
     notes = Notes()
-    shaper = Shaper(notes)
+    shaper = Shaper(notes, naming=False)
     records: list[Mapping[str, object]] = []
     for item in iter_items(Path(path), len, notes):
         found = [] if item.fault else [record for record in shaper.records(item.value) if isinstance(record, Mapping)]

@@ -11,7 +11,7 @@ import numpy as np
 from memrank.errors import DataError
 from memrank.records import read_record
 from memrank.stores import readlog_file
-from memrank.stores.forgetting import Gone, strings, without
+from memrank.stores.forgetting import Gone, strings, unquoted, without
 from memrank.stores.readlog_entry import without_summaries
 from memrank.stores.readlog_file import READLOG, damaged, named, salted
 from memrank.stores.sqlite_erase import erasing
@@ -101,7 +101,7 @@ def _without(packed: str | None, texts: Sequence[str]) -> str | None:
     if packed is None:
         return None
     asked = json.loads(packed)
-    cleaned = without(asked, texts)
+    cleaned = unquoted(asked, texts)
     return packed if cleaned == asked else json.dumps(cleaned)
 
 

@@ -27,8 +27,10 @@ _Object = Mapping[str, object]
 class Shaper:
     """Turns the values of one file, in order, into records that `read_record` reads."""
 
-    def __init__(self, notes: Notes) -> None:
+    def __init__(self, notes: Notes, *, naming: bool = True) -> None:
+        """Without `naming`, chat messages come out without an id and a turn of memrank's making."""
         self._notes = notes
+        self._naming = naming
         self._questions = 0
         self._messages = 0
         self._turns: Counter[tuple[str, ...]] = Counter()
@@ -117,9 +119,11 @@ class Shaper:
     def _message(self, message: _Object) -> dict[str, object]:
         """A chat message without an id: named by its place in the file, its turn counted within its session."""
         scope = tuple(str(message[name]) for name in _SCOPE_NAMES if name in message)
-        record = {**message, "id": f"turn-{self._messages}"}
-        if is_absent(message.get("turn")):
-            record["turn"] = self._turns[scope]
+        record = {**message}
+        if self._naming:
+            record["id"] = f"turn-{self._messages}"
+            if is_absent(message.get("turn")):
+                record["turn"] = self._turns[scope]
         if all(is_absent(message.get(name)) for name in _CONTENT_NAMES):
             record["content"] = ""  # a call of a tool: its place in the conversation is kept
         self._messages += 1

@@ -38,7 +38,8 @@ CUES: Mapping[str, Pattern] = {
     "later": Pattern(
         r"\b(?:later|not (?:now|today|yet)|next (?:week|month|time|sprint)|after (?:the|go-live|lunch|that"
         r"|release)|tomorrow"
-        r"|tonight|on (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)|before (?:monday|tuesday|wednesday"
+        r"|tonight|(?:on )?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)|before (?:monday|tuesday"
+        r"|wednesday"
         r"|thursday|friday|then|the)|until|till|once (?:the|it|that|she|he|they|you)|when (?:it|that|she|he"
         r"|they)['’]?s?"
         r"|park (?:it|that|this)|for (?:now|the time being)|in a (?:bit|while|second|minute)|postpone\w*|put off"
@@ -57,7 +58,7 @@ CUES: Mapping[str, Pattern] = {
     ),
     "defer": Pattern(
         r"\b(?:no idea|don['’]?t know|not sure|can['’]?t (?:say|tell|give)|couldn['’]?t|rather not guess|isn['’]?t mine"
-        r"|have to ask|i['’]?ll (?:ask|check|find|look|try|request|write|get)|let me (?:check|find|ask|see)"
+        r"|have to ask|i['’]?ll (?:ask|check|find|look|try|request|write|get)|let me (?:check|find|ask|see|look)"
         r"|not in (?:the|our)"
         r"|isn['’]?t (?:in|there|available)|down this|timeout|when it['’]?s|still (?:waiting|stands|open|like)"
         r"|leave that"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from calling import Answer, call, write_lines
 
-from memrank.superseding import MARK
+from memrank.contradictions import MARK
 
 ROWS: list[dict[str, Any]] = [
     {"id": "dose-1", "content": "Dana takes 20 mg of lisinopril every day.", "created_at": "2026-01-05"},
@@ -76,7 +76,9 @@ def test_apply_links_and_undo_restores(store: Path) -> None:
         name: row for name, row in before.items() if name != "dose-1"
     }
     assert found(store, "--apply")["linked"] == 0
-    assert found(store)["contradictions"][0]["evidence"] == ["stated"]
+    linked = {row["older"]: row for row in found(store)["contradictions"]}["dose-1"]
+    assert linked["evidence"] == ["linked"]
+    assert linked["probability"] < 1
     answer = call("store", "contradictions", store, "--undo", "--json")
     assert json.loads(answer.out)["unlinked"] == 1
     assert exported(store) == before

@@ -106,3 +106,12 @@ def test_bad_input(tmp_path: Path, file: Path) -> None:
     damaged = tmp_path / "damaged.db"
     damaged.write_bytes(state.read_bytes()[:2000])
     assert prune(damaged).code == 3
+
+
+def test_one_chat_export_after_the_other_is_appended(tmp_path: Path) -> None:
+    state = tmp_path / "talk.db"
+    for i, text in enumerate(("first", "second")):
+        part = write_lines(tmp_path / f"{i}.jsonl", [{"role": "user", "content": text}])
+        assert call("conversation", "add", state, part, "--json").json == {"new": 1, "total": i + 1}
+    messages = prune(state, "--format", "messages").json
+    assert [message["content"] for message in messages] == ["first", "second"]

@@ -49,3 +49,32 @@ def test_what_is_not_there_changes_nothing(path: Path) -> None:
     assert place.held(None, "e9") == []
     assert place.forget(Gone(namespace=None, id="e9", texts=("nobody ever said this",))) == 0
     assert SECRET in list(place.living())
+
+
+def test_what_names_things_in_other_elements_stays(tmp_path: Path) -> None:
+    where = tmp_path / "calls.db"
+    call, result = "call_12345", "call_12345-result"
+    with Conversation(where) as kept:
+        kept.add(
+            [
+                {
+                    "id": call,
+                    "role": "assistant",
+                    "memory_type": "tool_call",
+                    "call_id": call,
+                    "content": "get(id=4417)",
+                },
+                {
+                    "id": result,
+                    "role": "tool",
+                    "memory_type": "tool_output",
+                    "call_id": call,
+                    "content": "get(id=4417): lost",
+                },
+            ]
+        )
+    place = ConversationPlace(where)
+    place.forget(Gone(namespace=None, id=call, texts=texts_of(place.held(None, call))))
+    with Conversation(where) as kept:
+        (left,) = kept.elements()
+        assert (left.id, left.kind, left.call_id, left.content) == (result, "tool_output", call, "[forgotten]: lost")
