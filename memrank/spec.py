@@ -324,7 +324,7 @@ class Spec(Section):
     stages: tuple[StageSpec, ...] = Field(min_length=1, max_length=16)
     """The chain, in order."""
     high_stakes: bool = False
-    """Every ranking waits for a person's decision."""
+    """Every ranking asks for a person's decision: it is marked `needs_review`, and queued where reads are logged."""
     review: ReviewSpec = ReviewSpec()
     """When a read needs a person's eyes."""
     reads: ReadsSpec | None = None

@@ -29,7 +29,9 @@ def conversation() -> None:
 @click.argument("file", type=FILE)
 @click.option("--message", required=True, metavar="TEXT", help="The user's message that has just arrived.")
 @click.option("--max-tokens", type=click.IntRange(min=1), default=2000, show_default=True, help="Tokens of what stays.")
-@click.option("--keep-last-turns", type=click.IntRange(min=0), default=3, show_default=True)
+@click.option(
+    "--keep-last-turns", type=click.IntRange(min=0), default=3, show_default=True, help="Turns that always stay."
+)
 @click.option(
     "--tokens",
     default="estimate",
@@ -39,7 +41,15 @@ def conversation() -> None:
 )
 @click.option("--phase", metavar="TEXT", help="The phase of the task, where it has any.")
 @click.option("--at", metavar="TIME", help="A time that is kept with the pruning.")
-@click.option("--format", "-f", "form", type=click.Choice(FORMATS), default="table", metavar="FORM")
+@click.option(
+    "--format",
+    "-f",
+    "form",
+    type=click.Choice(FORMATS),
+    default="table",
+    metavar="FORM",
+    help=f"One of {', '.join(FORMATS)}.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Short for --format json.")
 @click.option("--strict", is_flag=True, help="Repairs are errors: exit 3.")
 @click.option("--quiet", "-q", is_flag=True, help="No notes on stderr.")

@@ -90,7 +90,7 @@ def replay(
     """Judge a recorded read again, and say what has changed since. READ_ID may be cut to 8 characters or more.
 
     Exit code 1 where another answer comes out, and where that cannot be told because memories are unavailable. With
-    --set the question is what would have come out, and the exit code is 0.
+    --set the question is what would have come out: exit code 0, or 3 where a judged memory is unavailable.
     """
     from memrank import replay as replays
     from memrank.render.reads import replay_json, replay_text

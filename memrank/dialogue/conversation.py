@@ -50,8 +50,10 @@ class Conversation:
         jump_threshold: float = JUMP,
     ) -> None:
         check_limits(limits)
-        if not 0 < jump_threshold <= 1:
-            raise UsageError(f"jump_threshold is {jump_threshold}; it must be above 0 and at most 1")
+        if not isinstance(jump_threshold, (int, float)) or not 0 < jump_threshold <= 1:
+            raise UsageError(f"jump_threshold is {jump_threshold!r:.40}; it must be above 0 and at most 1")
+        if "\0" in os.fspath(path):
+            raise UsageError("the path of a conversation holds a null character")
         self._file = ConversationFile(Path(path))
         self._limits = limits
         self._counter = counter

@@ -183,7 +183,7 @@ def prune_elements(
         raise UsageError(f"phase is a {type(phase).__name__}; it must be a text")
     message, phase = plain_text(message), None if phase is None else plain_text(phase)
     judged = _judged(elements, message, limits, phase, scorer, analyzer, said)
-    full = np.array([counter(element.content) for element in elements], dtype=np.float64)
+    full = np.array([_counted(counter, element) for element in elements], dtype=np.float64)
     protected = np.array([reason is not None for reason in judged.protection], dtype=np.bool_)
     replaced = np.array([place is not None for place in judged.replaced_by], dtype=np.bool_)
     classes = pack.decay_class(
@@ -210,12 +210,28 @@ def prune_elements(
 
 def check_limits(limits: Limits) -> None:
     """Raises UsageError for limits that make no sense."""
+    if not isinstance(limits, Limits):
+        raise UsageError(f"limits is a {type(limits).__name__}; it must be Limits(...)")
+    for name in ("max_tokens", "keep_last_turns"):
+        if not isinstance(getattr(limits, name), int):
+            raise UsageError(f"{name} is {getattr(limits, name)!r:.40}; it must be a whole number")
+    for name in ("keep_below", "decay_threshold", "drop_threshold"):
+        if not isinstance(getattr(limits, name), (int, float)):
+            raise UsageError(f"{name} is {getattr(limits, name)!r:.40}; it must be a number")
     if limits.max_tokens < 1:
         raise UsageError(f"max_tokens is {limits.max_tokens}; it must be at least 1")
     if limits.keep_last_turns < 0:
         raise UsageError(f"keep_last_turns is {limits.keep_last_turns}; it must be 0 or more")
     if not 0 <= limits.keep_below <= limits.decay_threshold <= limits.drop_threshold <= 1:
         raise UsageError("the thresholds must rise within 0 and 1: keep_below, decay_threshold, drop_threshold")
+
+
+def _counted(counter: Counter, element: Element) -> int:
+    """Tokens of an element. Raises UsageError for a counter that does not count."""
+    tokens = counter(element.content)
+    if not isinstance(tokens, int) or tokens < 0:
+        raise UsageError(f"the counter of tokens gives {tokens!r:.40}; it must give whole numbers from 0 on")
+    return tokens
 
 
 def _judged(

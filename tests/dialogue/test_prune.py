@@ -387,3 +387,24 @@ def test_the_json_form() -> None:
         assert row["recommended_action"] in ("retain", "compress", "drop", "overwrite")
         assert row["recommended_retention"] in ("keep_full", "summarize", "drop")
         assert np.isfinite(row["decay"])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"max_tokens": "5"},
+        {"max_tokens": float("nan")},
+        {"keep_last_turns": 1.5},
+        {"keep_below": "a"},
+        {"keep_below": float("nan")},
+    ],
+)
+def test_limits_of_the_wrong_kind_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        prune([{"id": "a", "role": "user", "content": "x"}], "y", limits=Limits(**wrong))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("count", [None, -1, 1.5, float("nan"), "3"])
+def test_a_counter_that_does_not_count_is_refused(count: object) -> None:
+    with pytest.raises(UsageError, match="counter of tokens"):
+        prune([{"id": "a", "role": "user", "content": "x"}], "y", counter=lambda text: count)  # type: ignore[arg-type,return-value]
