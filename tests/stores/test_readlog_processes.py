@@ -112,12 +112,15 @@ import memrank.stores.readlog_writer
 from pathlib import Path
 from memrank.registry import build
 from memrank.spec import Spec
+stages = [{"kind": kind} for kind in ("prefilter.hybrid.v1", "temporal.v1", "ranker.v1")]
+spec = {"memrank": 1, "name": "x", "index": {"embedder": "none"}, "stages": stages}
+asked = {"query": "fee", "as_of": "2026-03-20T09:00:00Z", "memories": [{"id": "a", "content": "The fee."}]}
+# Once without a log: it loads what another user may not read where the checkout lies in a folder of its own.
+build(Spec.model_validate(spec), Path(), "0" * 64)(**asked)
+of = build(Spec.model_validate({**spec, "reads": {"log": sys.argv[1]}}), Path(), "0" * 64)
 if os.geteuid() == 0:
     os.seteuid(65534)  # the superuser may write everywhere
-stages = [{"kind": kind} for kind in ("prefilter.hybrid.v1", "temporal.v1", "ranker.v1")]
-spec = {"memrank": 1, "name": "x", "index": {"embedder": "none"}, "stages": stages, "reads": {"log": sys.argv[1]}}
-of = build(Spec.model_validate(spec), Path(), "0" * 64)
-ranking = of("fee", as_of="2026-03-20T09:00:00Z", memories=[{"id": "a", "content": "The fee."}])
+ranking = of(**asked)
 print(len(ranking.results), of.flush().code)
 """
 
