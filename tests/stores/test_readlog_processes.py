@@ -115,8 +115,10 @@ from memrank.spec import Spec
 stages = [{"kind": kind} for kind in ("prefilter.hybrid.v1", "temporal.v1", "ranker.v1")]
 spec = {"memrank": 1, "name": "x", "index": {"embedder": "none"}, "stages": stages}
 asked = {"query": "fee", "as_of": "2026-03-20T09:00:00Z", "memories": [{"id": "a", "content": "The fee."}]}
-# Once without a log: it loads what another user may not read where the checkout lies in a folder of its own.
-build(Spec.model_validate(spec), Path(), "0" * 64)(**asked)
+# Once with a log that can be written: it loads what another user may not read, wherever the checkout lies.
+warm = build(Spec.model_validate({**spec, "reads": {"log": sys.argv[2]}}), Path(), "0" * 64)
+warm(**asked)
+warm.close()
 of = build(Spec.model_validate({**spec, "reads": {"log": sys.argv[1]}}), Path(), "0" * 64)
 if os.geteuid() == 0:
     os.seteuid(65534)  # the superuser may write everywhere
@@ -130,6 +132,7 @@ print(len(ranking.results), of.flush().code)
 def test_a_log_that_must_not_be_written(there: bool, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("read-only")
     path = folder / "log.db"
+    warm = tmp_path_factory.mktemp("warm") / "log.db"
     if there:
         of = pipeline(reads={"log": str(path)})
         read(of, [record("a", "The rate.")])
@@ -141,7 +144,7 @@ def test_a_log_that_must_not_be_written(there: bool, tmp_path_factory: pytest.Te
         for place in above:
             place.chmod(0o755)
         folder.chmod(0o555)
-        run = subprocess.run([sys.executable, "-c", UNWRITABLE, str(path)], capture_output=True, text=True)
+        run = subprocess.run([sys.executable, "-c", UNWRITABLE, str(path), str(warm)], capture_output=True, text=True)
     finally:
         folder.chmod(0o755)
         for place, mode in zip(above, modes, strict=True):
