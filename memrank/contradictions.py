@@ -18,7 +18,7 @@ from memrank.text.inert import clip
 from memrank.types import Memory
 
 THRESHOLD = 0.62
-"""Probability from which a pair is reported: of 500 random pairs of a store, at most one in a hundred comes so far
+"""Probability from which a pair is reported: about one in a hundred random pairs of a store comes so far, at the most
 (`benchmarks/contradictions.py`)."""
 MARK = "superseded_by_memrank"
 """Key of the metadata of a memory whose link memrank has set: what it was linked to, how likely, and when."""

@@ -32,14 +32,10 @@ class Relations:
 
     shared: Floats
     """(n + 1, n + 1): summed idf of the words that both hold; the diagonal is what each holds."""
+    held: Floats
+    """(n + 1, n + 1): share of the row's words that the column holds, by idf."""
     cosine: Floats
     """(n + 1, n + 1): of the sentence vectors; 0 without an embedder."""
-
-    @property
-    def held(self) -> Floats:
-        """(n + 1, n + 1): share of the row's words that the column holds, by idf."""
-        share: Floats = self.shared / (np.diag(self.shared)[:, None] + 1e-9)
-        return share
 
 
 def relations(texts: Sequence[str], analyzer: Analyzer) -> Relations:
@@ -62,7 +58,7 @@ def relations(texts: Sequence[str], analyzer: Analyzer) -> Relations:
         cosine = np.einsum("id,jd->ij", vectors, vectors)
     else:
         cosine = np.zeros((n, n))
-    return Relations(shared=shared, cosine=cosine)
+    return Relations(shared=shared, held=shared / (np.diag(shared)[:, None] + 1e-9), cosine=cosine)
 
 
 def features(elements: Sequence[Element], message: str, analyzer: Analyzer) -> dict[str, Floats]:
@@ -89,7 +85,7 @@ def features_of(elements: Sequence[Element], related: Relations) -> dict[str, Fl
         "back": np.log1p(back),
         "newest": 1.0 / (1.0 + back),
         "last": (n - place <= 2).astype(np.float64),
-        "opening": _mark(i == _first_user(elements) for i in range(n)),
+        "opening": (place == _first_user(elements)).astype(np.float64),
         "length": np.log1p(tokens),
         **{f"cue_{name}": _mark(name in found for found in cues) * spoken for name in CUES},
         "asks": _mark(questions(element.content) > 0 for element in elements) * spoken,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -159,9 +160,15 @@ def prune(
         phase=phase,
         counter=counter,
         scorer=scorer,
-        analyzer=analyzer or Analyzer(),
+        analyzer=analyzer or _analyzer(),
         notes=notes,
     )
+
+
+@cache
+def _analyzer() -> Analyzer:
+    """Kept from call to call, and with it what it has read: a conversation comes again with every turn."""
+    return Analyzer()
 
 
 def prune_elements(

@@ -13,6 +13,7 @@ from memrank.errors import DataError
 from memrank.fileio import canonical_json
 from memrank.stores import sqlite_door
 from memrank.stores.sqlite_door import Door, Kind
+from memrank.stores.sqlite_erase import erasing
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -142,12 +143,8 @@ class ConversationFile:
 
     def forget(self, identity: str) -> int:
         """Remove an element and its trajectory, and whatever the file still holds of it; how many were removed."""
-        with self._door.transaction(write=True) as connection:
-            connection.execute("PRAGMA secure_delete = ON")
-            connection.execute("DELETE FROM decays WHERE seq IN (SELECT seq FROM elements WHERE id = ?)", (identity,))
-            removed = connection.execute("DELETE FROM elements WHERE id = ?", (identity,)).rowcount
-        self._door.empty_log()
-        return removed
+        with erasing(self.path, CONVERSATION) as connection:
+            return remove(connection, identity)
 
     def _record(self, seq: int, identity: str, text: str) -> Mapping[str, object]:
         what = f"row {seq} holds no element"
@@ -164,6 +161,12 @@ class ConversationFile:
         if not isinstance(found, dict):
             raise sqlite_door.damaged(self.path, CONVERSATION.noun, what)
         return found
+
+
+def remove(connection: sqlite3.Connection, identity: str) -> int:
+    """Delete an element and its trajectory; how many elements that were."""
+    connection.execute("DELETE FROM decays WHERE seq IN (SELECT seq FROM elements WHERE id = ?)", (identity,))
+    return connection.execute("DELETE FROM elements WHERE id = ?", (identity,)).rowcount
 
 
 def _free_name(connection: sqlite3.Connection) -> str:

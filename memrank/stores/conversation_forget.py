@@ -8,7 +8,7 @@ from pathlib import Path
 from memrank.errors import DataError
 from memrank.fileio import canonical_json
 from memrank.records import read_record
-from memrank.stores.conversation import CONVERSATION
+from memrank.stores.conversation import CONVERSATION, remove
 from memrank.stores.forgetting import Gone, strings, unquoted
 from memrank.stores.sqlite_door import Door, damaged
 from memrank.stores.sqlite_erase import erasing
@@ -35,11 +35,8 @@ class ConversationPlace:
     def forget(self, gone: Gone) -> int:
         """See `Place`."""
         self._door.close()
-        changed = 0
         with erasing(self.path, CONVERSATION) as connection:
-            mine = "DELETE FROM decays WHERE seq IN (SELECT seq FROM elements WHERE id = ?)"
-            connection.execute(mine, (gone.id,))
-            changed += connection.execute("DELETE FROM elements WHERE id = ?", (gone.id,)).rowcount
+            changed = remove(connection, gone.id)
             for seq, record in connection.execute("SELECT seq, record FROM elements").fetchall():
                 cleaned = canonical_json(unquoted(json.loads(record), gone.texts))
                 if cleaned != record:

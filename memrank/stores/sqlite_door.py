@@ -122,14 +122,6 @@ class Door:
             with transaction(connection, write=write):
                 yield connection
 
-    def empty_log(self) -> None:
-        """Move what the log holds into the file and empty it, so that nothing of what was deleted is left there.
-
-        Where another process reads an earlier state for longer than BUSY_SECONDS, a later write does it.
-        """
-        with self._lock, translated(self._path, self._kind):
-            self._current().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-
     def close(self) -> None:
         """Close the file; the next transaction opens it again."""
         with self._lock, translated(self._path, self._kind):
