@@ -15,6 +15,7 @@ still in the context (whole, or summarized with the summary's words; the strict 
 import argparse
 import json
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -25,8 +26,10 @@ from talks import At, conversations, moments
 from memrank.counters import token_counter
 from memrank.dialogue.elements import read_elements
 from memrank.dialogue.prune import Limits, Pruned, prune_elements
+from memrank.dialogue.text import conversation_block
 from memrank.indexing import Analyzer
 from memrank.tenant import count_tokens
+from memrank.text.block import TEMPLATES
 
 Floats = NDArray[np.float64]
 
@@ -34,6 +37,8 @@ BUDGETS = (0.3, 0.5)
 COUNTER = token_counter("estimate:0")
 """As the budgets are counted here."""
 RESAMPLES = 1000
+ASSEMBLED, REPEATS = 500, 21
+"""Elements of a block whose making is timed, and how often."""
 CHAT_SHARE = 0.1
 
 
@@ -204,6 +209,22 @@ def chats(folder: Path, analyzer: Analyzer, every: int) -> tuple[float, float, i
     return float(np.mean(shares)), kept / total, len(shares)
 
 
+def assembly(path: Path, analyzer: Analyzer) -> dict[str, float]:
+    """Template to the median milliseconds in which the block of ASSEMBLED elements is made, all of them kept."""
+    rows = [record for row in conversations(path) for record in row["elements"]][:ASSEMBLED]
+    elements, _ = read_elements([{**record, "id": f"e{i}", "pinned": True} for i, record in enumerate(rows)])
+    pruned = prune_elements(elements, "", limits=Limits(), analyzer=analyzer, counter=COUNTER)
+    out = {}
+    for template in TEMPLATES:
+        taken = []
+        for _ in range(REPEATS):
+            started = time.perf_counter()
+            conversation_block(pruned, template=template)
+            taken.append(1e3 * (time.perf_counter() - started))
+        out[template] = float(np.median(taken))
+    return out
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -216,7 +237,10 @@ def main() -> None:
     found = golden(arguments.conversations, analyzer)
     for name, (value, low, high) in found.items():
         sys.stdout.write(f"{name:40} {value:.3f} [{low:.3f}, {high:.3f}]\n")
-    body: dict[str, object] = {"conversations": found}
+    blocks = assembly(arguments.conversations, analyzer)
+    body: dict[str, object] = {"conversations": found, "assembly_ms": blocks}
+    for template, milliseconds in blocks.items():
+        sys.stdout.write(f"block of {ASSEMBLED} elements, {template}: {milliseconds:.1f} ms\n")
     for folder in arguments.chats:
         mean, micro, n = chats(folder, analyzer, arguments.every)
         body[folder.name] = {"mean": mean, "turns": micro, "questions": n}
