@@ -9,12 +9,12 @@ from sklearn.ensemble import GradientBoostingClassifier
 from memrank.score.trees import Trees
 
 Floats = NDArray[np.float64]
-DEPTH = 3
-SEEDS = 4
+DEPTH = 4
+SEEDS = 2
 
 
 def fit(
-    x: Floats, y: Floats, weight: Floats, names: Sequence[str], *, trees: int = 150, leaf: int = 15, rate: float = 0.06
+    x: Floats, y: Floats, weight: Floats, names: Sequence[str], *, trees: int = 250, leaf: int = 10, rate: float = 0.06
 ) -> Trees:
     """Trees of depth DEPTH for binary labels: the mean of SEEDS fits, which differ in what they draw.
 

@@ -5,8 +5,8 @@
 PAIRS holds golden pairs (evalsets/contradictions/fit.jsonl). Nearly all pairs of a real store do not conflict at all,
 so pairs of memories that belong to different golden pairs, and pairs of other golden sets (FOLDERs), are added as
 negatives: drawn at random, and among those that a scan would look at. Known stale and current memories of a set are
-left out. Boosted trees (`boosting.py`); every draw is seeded, so that a rerun gives the same file. `choose.jsonl` and
-`report.jsonl` are never read here.
+left out. Boosted trees (`boosting.py`); how often the plain cases of `memrank/turns.py` are right is counted on PAIRS
+alone. Every draw is seeded, so that a rerun gives the same file. `choose.jsonl` and `report.jsonl` are never read here.
 """
 
 import argparse
@@ -21,18 +21,19 @@ from numpy.typing import NDArray
 from pairsets import Pairs, read_pairs, tenant_of
 
 from memrank.blocking import proposals
-from memrank.claimpairs import FEATURES, RULES, Comparer, in_order
+from memrank.claimpairs import EXCLUDED, FEATURES, Comparer, in_order
 from memrank.records import read_record
 from memrank.score.trees import dump
 from memrank.stores.readers import read_memories
 from memrank.tenant import Tenant
+from memrank.turns import TURNS
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 DRAWN = 500
 """Random pairs of a tenant, and pairs that a scan would look at, at most."""
-NEGATIVE = 2.0
+NEGATIVE = 1.0
 """Weight of all unrelated pairs together, beside that of the golden ones."""
 DIFFICULT = 0.75
 """Share of that for the pairs that a scan would look at."""
@@ -44,7 +45,7 @@ def unrelated(tenant: Tenant, apart: set[tuple[str, str]], draw: np.random.Gener
     comparer = Comparer(tenant)
     one, two = draw.integers(0, n, DRAWN), draw.integers(0, n, DRAWN)
     near = proposals(tenant)
-    out = []
+    out: list[Floats] = []
     for a, b in ((one, two), near):
         ids = [(tenant.memories[i].id, tenant.memories[j].id) for i, j in zip(a, b, strict=True)]
         kept = [k for k, (x, y) in enumerate(ids) if x != y and (x, y) not in apart and (y, x) not in apart]
@@ -52,7 +53,7 @@ def unrelated(tenant: Tenant, apart: set[tuple[str, str]], draw: np.random.Gener
             kept = sorted(draw.choice(kept, DRAWN, replace=False).tolist())
         found = comparer.features(*in_order(tenant, a[kept], b[kept]))
         table = np.stack([found[name] for name in FEATURES], axis=1)
-        out.append(table[np.all([found[name] == 0 for name in RULES], axis=0)])
+        out.append(table[np.all([found[name] == 0 for name in EXCLUDED], axis=0)])
     return out[0], out[1]
 
 
@@ -84,15 +85,23 @@ def training(pairs: Pairs, folders: Sequence[Path]) -> tuple[Floats, Floats, Flo
     draw = np.random.default_rng(0)
     sources = [*golden_tenants(pairs), *(found for folder in folders for found in set_tenants(folder))]
     tables = [unrelated(tenant, apart, draw) for tenant, apart in sources]
-    blocks = [pairs.matrix()]
-    weights = [np.full(len(pairs.labels), 1.0 / len(pairs.labels))]
+    judged = np.all([pairs.features[name] == 0 for name in EXCLUDED], axis=0)
+    labels = pairs.labels[judged]
+    blocks = [pairs.matrix()[judged]]
+    weights = [np.full(len(labels), 1.0 / len(labels))]
     for k, share in enumerate((1.0 - DIFFICULT, DIFFICULT)):
         total = sum(len(table[k]) for table in tables)
         blocks += [table[k] for table in tables]
         weights += [np.full(len(table[k]), NEGATIVE * share / total) for table in tables]
     x = np.concatenate(blocks)
-    y = np.concatenate([pairs.labels, np.zeros(len(x) - len(pairs.labels))])
+    y = np.concatenate([labels, np.zeros(len(x) - len(labels))])
     return x, y, np.concatenate(weights)
+
+
+def turns(pairs: Pairs) -> dict[str, float]:
+    """How likely a pair that shows each plain case is a contradiction: the rule of succession over the golden pairs."""
+    shown = {name: pairs.features[name] > 0 for name in TURNS}
+    return {name: round(float((pairs.labels[hit].sum() + 1) / (hit.sum() + 2)), 4) for name, hit in shown.items()}
 
 
 def main() -> None:
@@ -110,6 +119,7 @@ def main() -> None:
     model = boosting.fit(x, y, weight, FEATURES)
     body = {
         "model": dump(model),
+        "turns": turns(pairs),
         "fitted_on": {arguments.pairs.name: len(pairs.labels), **{folder.name: "unrelated" for folder in folders}},
         "fitted_by": "benchmarks/fit_contradiction.py",
     }

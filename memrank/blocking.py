@@ -1,8 +1,9 @@
-"""Which pairs of a tenant's memories are worth comparing: those that share rare words, and those close in meaning.
+"""Which pairs of a tenant's memories are worth comparing: sharing rare words, close in meaning, wishes of one kind.
 
 Not every pair is looked at. Rare words: two memories are a pair when both hold a word that is among the PREFIX rarest
 of each (prefix filtering, Chaudhuri et al. 2006). Meaning: memories are put to the nearest of about sqrt(n) others,
-and compared within the PROBES nearest groups. The work grows like n^1.5, unless most memories say the same.
+and compared within the PROBES nearest groups. A wish that may share no word with what it changes ("Afternoons suit me
+better") is compared with preferences of the same kind. The work grows like n^1.5, unless most memories say the same.
 
 Ties go by id and by the letters of a word, never by place: the order of the memories does not change what is found.
 """
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 
 from memrank.score import bm25
 from memrank.tenant import Tenant
+from memrank.text.claims import read_claim
+from memrank.turns import asking, preferring
 from memrank.types import Bools, Floats
 
 Rows = NDArray[np.int64]
@@ -55,7 +58,9 @@ def proposals(tenant: Tenant, among: Bools | None = None) -> tuple[Rows, Rows]:
     place = tenant.id_order
     own, other = np.concatenate([one, two]), place[np.concatenate([two, one])]
     kept = _closest(own, other, np.tile(closeness, 2)).reshape(2, -1).any(axis=0)
-    return one[kept], two[kept]
+    wishes = _by_kind(tenant, rows)
+    keys = np.union1d(keys[kept], wishes[:, 0] * n + wishes[:, 1])
+    return keys // n, keys % n
 
 
 def _closest(own: Rows, other: Rows, closeness: Floats) -> Bools:
@@ -90,6 +95,31 @@ def _by_words(tenant: Tenant, rows: Rows) -> Rows:
             one, two = np.triu_indices(len(owners), 1)  # owners rise, so one < two
             found.append(np.stack([owners[one], owners[two]], axis=1))
     return np.concatenate(found)
+
+
+def _by_kind(tenant: Tenant, rows: Rows) -> Rows:
+    """Pairs (k, 2) of a wish and a preference with values of one kind: of each kind and wish, the PARTNERS nearest
+    preferences in the order of ids.
+    """
+    told: dict[str, list[int]] = {}
+    wished: list[tuple[str, int, int]] = []
+    for place, row in enumerate(rows.tolist()):
+        text = tenant.memories[row].content
+        prefers, asks = preferring(text), asking(text)
+        if not prefers and not asks:
+            continue
+        for kind in sorted(read_claim(text, tenant.language).kinds):
+            if asks:
+                wished.append((kind, len(told.get(kind, [])), place))
+            if prefers:
+                told.setdefault(kind, []).append(place)
+    found = [np.empty((0, 2), dtype=np.int64)]
+    for kind, at, place in wished:
+        own = told.get(kind, [])
+        near = np.array(own[max(0, at - PARTNERS // 2) : at + PARTNERS // 2], dtype=np.int64)
+        pairs = np.stack([rows[near], np.full(len(near), rows[place])], axis=1)
+        found.append(np.sort(pairs[near != place], axis=1))
+    return np.unique(np.concatenate(found), axis=0)
 
 
 def _by_meaning(tenant: Tenant, rows: Rows) -> list[Rows]:

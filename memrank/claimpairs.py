@@ -11,6 +11,7 @@ import numpy as np
 from memrank.score import bm25
 from memrank.tenant import Rows, Tenant
 from memrank.text.claims import CUES, Claim, opposites, read_claim
+from memrank.turns import TURNS, turns
 from memrank.types import Floats, Memory
 
 ALIGNED = 60
@@ -24,9 +25,19 @@ FEATURES = (
     *("denial_differs", "denial_new", "one_change", "tail"),
     *(f"new_{cue}" for cue in CUES if cue != "denial"),
     *("old_open", "ended_same", "confirmed_same", "corrected_same", "open_closed"),
+    *("kind_differs", "kind_same", "kind_on_topic", "kind_alone"),
+    *("holds_old", "holds_new", "ends_old", "ends_new", "turned", "turned_back", "turned_on_topic"),
+    *("topic_old", "topic_new", "topic_left_old", "topic_left_new", "no_topic_old", "no_topic_new"),
 )
-RULES = ("disjoint", "same")
+EXCLUDED = ("disjoint", "same", "unrelated")
 """What rules a contradiction out, whatever the features say."""
+RULES = (*EXCLUDED, *TURNS)
+"""That, and the plain cases of one."""
+LEAST_SHARED = 0.15
+LEAST_COSINE = 0.4
+"""Two that share less than this, by weight of words and in meaning, are taken to speak of different things."""
+MOST = 6.0
+"""Words of a topic that count as many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +97,7 @@ class Comparer:
         opposite = opposites()
         names = _names(old, new, left_old, left_new)
         changes = _changes(old, new)
+        shown = turns(pair.older.content, old, pair.newer.content, new)
         denied = ("denial" in old.cues, "denial" in new.cues)
         cue = {name: float(name in new.cues) for name in CUES}
         opened = float("open" in old.cues)
@@ -102,8 +114,11 @@ class Comparer:
             *(value for name, value in cue.items() if name != "denial"),
             *(opened, cue["ended"] * old_in_new, cue["confirmation"] * old_in_new, cue["correction"] * old_in_new),
             opened * cue["ended"],
+            *_values(old, new),
             float(disjoint(pair.older, pair.newer)),
             float(words_old == words_new and old.cues == new.cues),
+            float(held < LEAST_SHARED and cosine < LEAST_COSINE and not shown),
+            *(float(name in shown) for name in TURNS),
         ]
 
     def _weight(self, words: set[str]) -> float:
@@ -145,6 +160,31 @@ def _names(old: Claim, new: Claim, left_old: set[str], left_new: set[str]) -> li
             bool(first[0] and first[1]) and first[0][0] in old.heads & left_old and first[1][0] in new.heads & left_new
         ),
     ]
+
+
+def _values(old: Claim, new: Claim) -> list[float]:
+    """From kind_differs to no_topic_new: other values of one kind, words of a state, and what both are about."""
+    both = [(old.kinds[kind], new.kinds[kind]) for kind in old.kinds.keys() & new.kinds.keys()]
+    differ, same = sum(a.isdisjoint(b) for a, b in both), sum(not a.isdisjoint(b) for a, b in both)
+    other = float(differ > 0 and same == 0)
+    shared = len(old.topic & new.topic)
+    on_old = shared / len(old.topic) if old.topic else 1.0
+    on_new = shared / len(new.topic) if new.topic else 1.0
+    none_old, none_new = float(not old.topic), float(not new.topic)
+    turned, back = _turned(old, new), _turned(new, old)
+    return [
+        *(min(differ, 2.0), min(same, 2.0)),
+        *(other * max(on_old * (1 - none_old), on_new * (1 - none_new)), other * max(none_old, none_new)),
+        *(float(old.holds), float(new.holds), float(old.ends), float(new.ends)),
+        *(turned, back, max(turned, back) * on_old * (1 - none_old)),
+        *(on_old, on_new, min(len(old.topic) - shared, MOST), min(len(new.topic) - shared, MOST)),
+        *(none_old, none_new),
+    ]
+
+
+def _turned(one: Claim, two: Claim) -> float:
+    """Whether what goes on in one has ended in two."""
+    return float(one.holds > 0 and one.ends == 0 and two.ends > 0)
 
 
 def _changes(old: Claim, new: Claim) -> list[float]:

@@ -29,7 +29,7 @@ SHOWN = 50
 @click.argument("store", type=FILE)
 @click.option("--namespace", metavar="NAME", help="Only this tenant's memories.")
 @click.option(
-    "--threshold", type=click.FloatRange(0, 1), help="Least probability that is reported; 0.62 where left out."
+    "--threshold", type=click.FloatRange(0, 1), help="Least probability that is reported; 0.6 where left out."
 )
 @click.option("--top", type=click.IntRange(min=1), help=f"At most so many pairs: {SHOWN} in a table, all in JSON.")
 @click.option("--language", type=click.Choice(["english", "none"]), default="english", show_default=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import product
 
+from memrank.text.kinds import kinds, no_topic, plain_words, states
 from memrank.text.lazy import Pattern
 from memrank.text.tokens import STOP_WORDS, Language, tokenizer_of
 
@@ -135,6 +136,14 @@ class Claim:
     """Months, days of the week, quarters, years and ordinals."""
     cues: frozenset[str]
     """Those of CUES that it shows."""
+    kinds: Mapping[str, frozenset[int]]
+    """Kinds that its words are values of, each with the numbers of the values."""
+    holds: int
+    """Words that say that something goes on."""
+    ends: int
+    """Words that say that something has ended, or is not so."""
+    topic: frozenset[str]
+    """Those of `words` that say what it is about: no numbers, no values of a kind, no words of a state."""
     written: Mapping[str, str] = field(compare=False)
     """Each of `words` to how the text first writes it: `polici` to `policies`, `30` to `thirty`."""
 
@@ -184,6 +193,8 @@ def _read(text: str, language: Language) -> Claim:
         words += terms
         starts += [token.start() / length] * len(terms)
     lowered = text.lower()
+    plain = plain_words(text)
+    holds, ends = states(plain)
     return Claim(
         words=tuple(words),
         starts=tuple(starts),
@@ -193,6 +204,10 @@ def _read(text: str, language: Language) -> Claim:
         slots=frozenset(near),
         periods=frozenset(periods),
         cues=frozenset(name for name, pattern in CUES.items() if pattern.search(lowered)),
+        kinds=kinds(plain),
+        holds=holds,
+        ends=ends,
+        topic=frozenset(word for word in words if not word[0].isdigit()) - no_topic(),
         written=written,
     )
 
