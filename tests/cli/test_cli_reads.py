@@ -39,7 +39,7 @@ def test_a_run_is_recorded_and_shown(logged: Path) -> None:
     assert table.out.splitlines()[0].split() == ["read", "at", "returned", "judged", "top", "ms", "review", "query"]
     assert read_id[:8] in table.out
     shown = reads("show", read_id[:8], spec=logged)
-    assert shown.out.startswith(f"read {read_id}, 1 calls")
+    assert shown.out.startswith(f"read {read_id}, 1 call,")
     assert QUERY in shown.out
     whole = reads("show", read_id, "--json", spec=logged).json
     answer = call("run", logged, "--json").json
@@ -105,7 +105,7 @@ def test_used(logged: Path) -> None:
     store = logged.with_name("s.db")
     assert call("store", "import", logged.with_name("memories.jsonl"), "--to", store, "--embedder", "none").code == 0
     said = reads("used", read_id, "m2", "m2", "--session", "s", spec=logged)
-    assert (said.code, said.out) == (0, "1 uses recorded; no store that can be written is named\n")
+    assert (said.code, said.out) == (0, "1 use recorded; no store that can be written is named\n")
     counted = reads("used", read_id, "m2", "m1", "--store", store, "--json", spec=logged)
     assert counted.json == {"recorded": 2, "counted": 2, "limited": 0, "unknown": []}
     exported = {row["id"]: row.get("access_count", 0) for row in call("store", "export", store).rows}
