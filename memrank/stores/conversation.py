@@ -180,7 +180,7 @@ def remove(connection: sqlite3.Connection, identity: str) -> int:
 def _free_name(connection: sqlite3.Connection) -> str:
     """The name of the next place that no element has, and none without an id ever had."""
     (place,) = connection.execute(
-        "SELECT max(ifnull(max(seq), 0), (SELECT last FROM named)) + 1 FROM elements"
+        "SELECT max(ifnull(max(seq), 0), ifnull((SELECT last FROM named), 0)) + 1 FROM elements"
     ).fetchone()
     while connection.execute("SELECT 1 FROM elements WHERE id = ?", (f"#{place}",)).fetchone():
         place += 1
