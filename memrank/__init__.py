@@ -11,6 +11,7 @@ from memrank.errors import (
     DependencyError,
     MemrankError,
     NamespaceError,
+    ScorerError,
     ServiceError,
     SpecError,
     StoreError,
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from memrank.api import load, read_memory
     from memrank.counters import token_counter
     from memrank.dialogue.conversation import Conversation
-    from memrank.dialogue.prune import Limits, prune
+    from memrank.dialogue.elements import Element
+    from memrank.dialogue.judge import Judgement
+    from memrank.dialogue.prune import Limits, Scorer, prune
     from memrank.pipeline import Pipeline, Ranking
 
 
@@ -30,11 +33,15 @@ __all__ = [
     "Conversation",
     "DataError",
     "DependencyError",
+    "Element",
+    "Judgement",
     "Limits",
     "MemrankError",
     "NamespaceError",
     "Pipeline",
     "Ranking",
+    "Scorer",
+    "ScorerError",
     "ServiceError",
     "SpecError",
     "StoreError",
@@ -48,7 +55,10 @@ __all__ = [
 
 _LATE = {
     "Conversation": "memrank.dialogue.conversation",
+    "Element": "memrank.dialogue.elements",
+    "Judgement": "memrank.dialogue.judge",
     "Limits": "memrank.dialogue.prune",
+    "Scorer": "memrank.dialogue.prune",
     "prune": "memrank.dialogue.prune",
     "token_counter": "memrank.counters",
     "load": "memrank.api",

@@ -82,15 +82,19 @@ def limits(*, top_k: int | None = None, max_tokens: int | None = None, rank_only
     return Limits(top_k=top_k, max_tokens=max_tokens, rank_only=rank_only)
 
 
-def moment(as_of: str | float | datetime | None) -> datetime:
-    """What "now" means for a read, aware UTC: as given (without a zone: UTC), else the clock."""
-    if as_of is None:
+def moment(
+    given: str | float | datetime | None, *, named: str = "as_of", hint: str = "ISO 8601, such as 2026-03-20T09:00:00Z"
+) -> datetime:
+    """An instant that a caller gives, such as what "now" means for a read: aware UTC (without a zone: UTC), else the
+    clock. Raises UsageError that calls it `named`.
+    """
+    if given is None:
         return datetime.now(UTC)
     try:
-        if isinstance(as_of, datetime):
-            return as_of.replace(tzinfo=UTC) if as_of.tzinfo is None else as_of.astimezone(UTC)
-        return parse_as_of(as_of)
+        if isinstance(given, datetime):
+            return given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
+        return parse_as_of(given, what=named)
     except OverflowError:
-        raise UsageError("as_of lies outside the years 1 to 9999") from None
+        raise UsageError(f"{named} lies outside the years 1 to 9999") from None
     except ValueError as fault:
-        raise UsageError(f"as_of: {fault}", hint="ISO 8601, such as 2026-03-20T09:00:00Z") from None
+        raise UsageError(f"{fault}", hint=hint) from None

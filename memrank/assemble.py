@@ -135,6 +135,7 @@ class _View:
         self.tokens = slate.tenant.tokens[slate.rows].astype(np.int64).tolist()
         self.flags = _flags(slate)
         self.adjustments = _adjustments(slate)
+        self.outdated_by = slate[Column.OUTDATED_BY].astype(np.int64).tolist()
         self.memories = [slate.tenant.memories[row] for row in slate.rows.tolist()]
 
     def item(self, k: int, rank: int | None) -> Item:
@@ -163,6 +164,7 @@ class _View:
             age_seconds=self.age[k] if self.dated[k] else None,
             kernel=self.kernel,
             why=partial(justify, slate, k),
+            outdated_by=None if self.outdated_by[k] < 0 else slate.memory(self.outdated_by[k]).id,
         )
 
     def _date(self, memory: Memory) -> Moment | None:

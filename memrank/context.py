@@ -83,6 +83,7 @@ def _entry(number: int, item: Item, text: str, mark: str) -> Entry:
         id=item.id,
         date=date.text if date else None,
         by=memory.speaker or memory.role,
+        outdated_by=item.outdated_by,
         replaced_by=next((adjustment.by for adjustment in item.adjustments if adjustment.code == "superseded"), None),
         text=text,
     )

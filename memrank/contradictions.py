@@ -44,8 +44,8 @@ class Contradiction:
     probability: float
     """In [0, 1]; 1 for what the data state."""
     evidence: tuple[str, ...]
-    """What speaks for it: `stated`, `linked`, `stopped`, `preference`, `moved`, `correction`, `ended`, `denial`, `number`,
-    `name`, `change`, `words`."""
+    """What speaks for it: `stated`, `linked`, `stopped`, `preference`, `moved`, `correction`, `ended`, `denial`,
+    `number`, `name`, `change`, `words`."""
     sentence: str
 
 
@@ -79,10 +79,16 @@ def _comparable(tenant: Tenant, older: Rows, newer: Rows) -> np.ndarray[tuple[in
 
 
 def _stated(tenant: Tenant) -> Iterator[Contradiction]:
-    for row in np.flatnonzero(tenant.successor >= 0).tolist():
-        older, newer = tenant.memories[row], tenant.memories[int(tenant.successor[row])]
+    """Each link; where two memories are said to replace each other, the one of the older to the newer."""
+    old = np.flatnonzero(tenant.successor >= 0)
+    new = tenant.successor[old]
+    mutual = tenant.successor[new] == old
+    first, _ = in_order(tenant, old, new)
+    for k in np.flatnonzero(~mutual | (first == old)).tolist():
+        older, newer = tenant.memories[int(old[k])], tenant.memories[int(new[k])]
         likely = linked_by_memrank(older)
         said = "the data say so" if likely is None else f"linked by memrank, probability {likely:.3f}"
+        said += ", and the reverse, too" if mutual[k] else ""
         yield Contradiction(
             older=older,
             newer=newer,

@@ -1,11 +1,12 @@
 """The whole error tree: every error that memrank raises on purpose, with its code, exit status and way out.
 
 Errors of other libraries are translated into these at one seam each (YAML in `yamltext`, pydantic in `specfaults`,
-SQLite in `stores.sqlite_door`).
+SQLite in `stores.sqlite_door`), and what a scorer of the user's raises by `scoring`, here.
 Anything else that escapes is a defect of memrank, and is meant to show its traceback.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import ClassVar
 
 
@@ -73,3 +74,28 @@ class ServiceError(MemrankError):
 
     code = "service"
     exit_status = 4
+
+
+class ScorerError(MemrankError):
+    """A scorer that was plugged in raised what is no error of memrank's; `__cause__` is what it raised."""
+
+    code = "scorer"
+    exit_status = 4
+
+
+@contextmanager
+def scoring(scorer: object) -> Iterator[None]:
+    """Around a call of a scorer that is the user's: ScorerError, with its name, for what it raises on its own.
+
+    What it raises of this tree stays as it is. The message quotes nothing: it may hold the text of memories.
+    """
+    try:
+        yield
+    except MemrankError:
+        raise
+    except Exception as fault:
+        name = getattr(scorer, "__qualname__", type(scorer).__qualname__)
+        raise ScorerError(
+            f"the scorer {name[:80]} raised {type(fault).__name__}",
+            hint="mend it; where the model that it asks is away, it should raise memrank.ServiceError",
+        ) from fault

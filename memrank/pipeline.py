@@ -42,6 +42,15 @@ WRITABLE = frozenset(
 """What dspy itself sets on a program: its own state, a `forward` in the place of ours, and what optimizers report."""
 
 
+UNQUEUED = Note(
+    level="failure",
+    stage="reads",
+    code="no_review_queue",
+    detail="high_stakes: nothing can wait for review, because the spec has no read log (reads: {log: FILE})",
+)
+"""Of every read of high stakes that is not logged."""
+
+
 class Ranking(dspy.Prediction):  # type: ignore[misc]
     """The answer of one read, as a `dspy.Prediction` whose fields are `results`, `excluded`, `meta` and `notes`."""
 
@@ -193,7 +202,7 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
             snapshot = replace(snapshot, notes=(*snapshot.notes, repaired))
         if self._reads is None or at is None:
             result = self._read(asked, snapshot, limited).result
-            return Ranking.of(with_latency(result, _since(started)), self.spec)
+            return self._told(with_latency(result, _since(started)))
         context = canonical_json([*_context(asked, snapshot, limited), asked.text != query])
         key = self._reads.key(context, asked.as_of, snapshot.version)
         kept, read = self._reads.kept(key, asked), None
@@ -203,7 +212,13 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
             self._reads.keep(key, kept, own=memories is None)
         result = with_latency(kept, _since(started))
         note = self._reads.log(result, asked, at, context, read)
-        return Ranking.of(result if note is None else replace(result, notes=(*result.notes, note)), self.spec)
+        return self._told(result, *([] if note is None else [note]))
+
+    def _told(self, result: Result, *notes: Note) -> Ranking:
+        """The ranking of a result with what is to be said of its way into the log."""
+        if self.spec.high_stakes and (self._reads is None or self._reads.writer is None):
+            notes = (*notes, UNQUEUED)
+        return Ranking.of(replace(result, notes=(*result.notes, *notes)) if notes else result, self.spec)
 
     def flush(self) -> Note | None:
         """Write what waits for the read log; a note where that failed, None also for a pipeline without a log."""

@@ -133,6 +133,7 @@ class Made:
             model=shipped_model(),
             stale_score_above=self.spec.review.stale_score_above,
             check_older_than=self.spec.review.check_older_than,
+            high_stakes=self.spec.high_stakes,
         )
 
 

@@ -1,6 +1,7 @@
 """One record of a file or a caller as a Memory, and back: names and aliases, repairs with notes, nothing lost."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from operator import itemgetter
@@ -22,6 +23,7 @@ from memrank.fields import (
     read_tags,
     read_text,
 )
+from memrank.fileio import canonical_json
 from memrank.plain import plain_json
 from memrank.types import Level, Memory, Moment, Note
 
@@ -32,6 +34,11 @@ _INNER = 1000
 
 RETRIEVALS = "retrieval_count"
 """The name under which a count says how often a memory was found, which boosts only where a spec asks for it."""
+CURRENT, CURRENT_AS_OF = "current_importance", "current_importance_as_of"
+DERIVED = frozenset((CURRENT, CURRENT_AS_OF))
+"""Keys of metadata under which `memrank store decay` keeps what a memory is worth and since when. They follow from the
+rest and the time: no part of what the memory states, and so of no content hash and no version of a store.
+"""
 _DEFAULTS = frozenset(("access_count", "pinned"))
 """Fields that are 0 or false where nothing is given."""
 
@@ -107,6 +114,18 @@ def write_record(memory: Memory) -> dict[str, object]:
     if memory.metadata:
         record["metadata"] = plain_json(memory.metadata)[0]
     return record
+
+
+def as_stated(memory: Memory) -> Memory:
+    """The memory without what memrank has derived from it and a store keeps beside it."""
+    if memory.metadata.keys().isdisjoint(DERIVED):
+        return memory
+    return replace(memory, metadata={key: value for key, value in memory.metadata.items() if key not in DERIVED})
+
+
+def record_text(memory: Memory) -> str:
+    """All that a memory states, as the canonical JSON of its record: what its content hash is made of."""
+    return canonical_json(write_record(as_stated(memory)))
 
 
 class _Record:

@@ -13,6 +13,7 @@ from memrank.stages.pruner import Pruner
 from memrank.stages.ranker import Ranker
 from memrank.stages.temporal import Temporal
 from memrank.stores.base import Store
+from memrank.stores.formats import MISSING
 from memrank.stores.given import Given
 from memrank.stores.jsonl import FileStore
 from memrank.text.tokens import tokenizer_of
@@ -34,13 +35,16 @@ def make_stage(params: StageSpec, analyzer: Analyzer) -> tuple[str, Stage]:
             return "pruner", Pruner(params, tokenizer_of(analyzer.language))
 
 
-def open_store(kind: str, path: Path, analyzer: Analyzer, *, importance_scale: str = "0-1") -> Store:
-    """A store of a registered kind."""
+def open_store(
+    kind: str, path: Path, analyzer: Analyzer, *, importance_scale: str = "0-1", of_spec: bool = False
+) -> Store:
+    """A store of a registered kind; `of_spec`: its path stands in a spec."""
     if kind == "sqlite.v1":
         from memrank.stores.sqlite import SqliteStore
 
         return SqliteStore(path, analyzer)
-    return FileStore(path, analyzer, importance_scale=SCALES[importance_scale])
+    missing = "paths in a spec are relative to the spec" if of_spec else MISSING
+    return FileStore(path, analyzer, importance_scale=SCALES[importance_scale], missing=missing)
 
 
 def store_kind(path: Path) -> Literal["jsonl.v1", "sqlite.v1"]:
@@ -66,7 +70,7 @@ def build(spec: Spec, folder: Path, spec_sha256: str, *, store: Path | None = No
     if store is not None:
         opened = open_store(store_kind(store), store.absolute(), analyzer, importance_scale=scale)
     elif where is not None:
-        opened = open_store(where.kind, folder / where.path, analyzer, importance_scale=scale)
+        opened = open_store(where.kind, folder / where.path, analyzer, importance_scale=scale, of_spec=True)
         namespace = where.namespace
     stages = dict(make_stage(params, analyzer) for params in spec.stages)
     given = Given(analyzer, importance_scale=SCALES[scale])

@@ -13,9 +13,11 @@ from memrank.asrecorded import assembled, recorded_spec, tenant_of
 from memrank.errors import DataError, UsageError
 from memrank.fileio import canonical_json
 from memrank.indexing import Analyzer
-from memrank.pipeline import quiet
+from memrank.pipeline import UNQUEUED, quiet
+from memrank.plain import plain_text
 from memrank.reads import shipped_model
 from memrank.recorded import Recorded, final_of, pool_of
+from memrank.records import record_text
 from memrank.registry import build, make_stage
 from memrank.result import Item, Result, to_dict
 from memrank.slate import Slate
@@ -23,7 +25,7 @@ from memrank.spec import PrefilterSpec, PrunerSpec, Spec
 from memrank.specfile import SpecFile, spec_sha256
 from memrank.stores.base import Snapshot
 from memrank.stores.readlog import Kept, ReadLog
-from memrank.stores.readlog_entry import record_text
+from memrank.text.counted import counted, verb
 from memrank.types import Memory, TimeOfQuery
 from memrank.version import __version__
 from memrank.whatif import changed, differing, freed
@@ -77,6 +79,8 @@ class Replay:
     settings: tuple[str, ...]
     moves: tuple[Move, ...]
     """Under changed settings: what moved, best first as it was."""
+    review: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    """Under changed settings: why the read asked for a person, and why it would; empty where it would not."""
     result: Result | None
     """What came out now."""
 
@@ -86,7 +90,7 @@ class Sources:
     """What a replay may look at besides the log."""
 
     query: str | None = None
-    """The text of the query, where the log does not keep it."""
+    """The text of the query, where the log does not keep it; where it does, it must be the same."""
     spec: SpecFile | None = None
     """The spec as it is now."""
     store: Path | None = None
@@ -113,7 +117,8 @@ def replay(log: ReadLog, kept: Kept, settings: Sequence[str], sources: Sources) 
     }
     if unavailable and settings:
         raise DataError(
-            f"{len(unavailable)} of {len(memories)} judged memories are unavailable: what if cannot be answered",
+            f"{len(unavailable)} of {counted(len(memories), 'judged memory', 'judged memories')} "
+            f"{verb(len(unavailable))} unavailable: what if cannot be answered",
             hint="--store FILE, where a store still holds them as they were",
         )
     if unavailable:
@@ -129,7 +134,9 @@ def replay(log: ReadLog, kept: Kept, settings: Sequence[str], sources: Sources) 
     if settings:
         pool = replace(pool, limits=freed(recorded.limits, settings))
         now = assembled(_judged(pool, changed_spec), changed_spec, kept, spec_sha256(changed_spec))
-        return Replay(**base, reproduced=None, differences=(), store=None, moves=moves(then, now), result=now)
+        review = then.meta.review_reasons, now.meta.review_reasons
+        moved = moves(then, now)
+        return Replay(**base, reproduced=None, differences=(), store=None, moves=moved, review=review, result=now)
     now = assembled(again, spec, kept)
     differences = _differences(to_dict(then), to_dict(now))
     store = _then_and_now(log, kept, snapshot, _run_again(recorded, spec, kept, sources, then, snapshot))
@@ -158,8 +165,14 @@ def _fate(item: Item) -> tuple[object, ...]:
 
 
 def _with_query(log: ReadLog, kept: Kept, query: str | None) -> Recorded:
-    """The record with the text of its query. Raises UsageError where that is neither in the log nor given."""
+    """The record with the text of its query.
+
+    Raises UsageError where that is neither in the log nor given, and for another text than the one that was asked.
+    """
+    other = UsageError("the query is not the one that was asked", hint="it must be the same to the letter")
     if kept.query_known:
+        if query is not None and plain_text(query) != kept.recorded.query.text:
+            raise UsageError(other.message, hint="leave it out: the log holds the text of this query")
         return kept.recorded
     hint = "--query TEXT: it is compared with what was recorded"
     if query is None:
@@ -169,9 +182,9 @@ def _with_query(log: ReadLog, kept: Kept, query: str | None) -> Recorded:
             "this read was recorded without any hash of its query (reads.text: off): it cannot be replayed",
             hint="reads.text: hashed or full",
         )
-    if log.hash_of(query) != kept.query_hash:
-        raise UsageError("the query is not the one that was asked", hint="it must be the same to the letter")
-    return replace(kept.recorded, query=replace(kept.recorded.query, text=query))
+    if log.hash_of(plain_text(query)) != kept.query_hash:
+        raise other
+    return replace(kept.recorded, query=replace(kept.recorded.query, text=plain_text(query)))
 
 
 def _now(recorded: Recorded, spec: Spec, sources: Sources) -> Snapshot | None:
@@ -288,7 +301,9 @@ def _run_again(
     )
     if ranking.meta.read_id != kept.read_id:  # the log does not hold all that was asked: it is another read
         return None
-    return not _differences(to_dict(then), ranking.to_dict())
+    # It is run without a log, and says so where stakes are high.
+    notes = tuple(note for note in ranking.notes if note != UNQUEUED)
+    return not _differences(to_dict(then), to_dict(replace(ranking.result, notes=notes)))
 
 
 def _differences(then: object, now: object, path: str = "") -> tuple[str, ...]:

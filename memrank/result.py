@@ -52,6 +52,8 @@ class Item:
     kernel: str
     """The decay function applied, by its reported name."""
     why: Callable[[], str] = field(repr=False, compare=False)
+    outdated_by: str | None = None
+    """Id of the memory that seems to state a newer value, though no data say so."""
 
     @cached_property
     def justification(self) -> str:

@@ -324,7 +324,7 @@ class Spec(Section):
     stages: tuple[StageSpec, ...] = Field(min_length=1, max_length=16)
     """The chain, in order."""
     high_stakes: bool = False
-    """Every ranking asks for a person's decision: it is marked `needs_review`, and queued where reads are logged."""
+    """Every ranking and all that it leaves out wait in `reads.log` for a person; without a log every answer says so."""
     review: ReviewSpec = ReviewSpec()
     """When a read needs a person's eyes."""
     reads: ReadsSpec | None = None

@@ -19,6 +19,7 @@ from memrank.spec import Spec
 from memrank.specdocs import descriptions
 from memrank.specfaults import MAX_FAULTS, secret_faults, validation_faults
 from memrank.specvalues import format_grace
+from memrank.text.counted import counted, verb
 from memrank.yamltext import place_in, read_yaml, write_yaml
 
 MAX_BYTES = 262_144
@@ -155,6 +156,6 @@ def _error(name: str, faults: Sequence[Fault], *, more: int = 0) -> SpecError:
     lines = [fault.line(name) for fault in ordered[:MAX_FAULTS]]
     left_out = len(ordered) - len(lines) + more
     if left_out:
-        what = f"{left_out} more faults are not listed; allowed: none"
+        what = f"{counted(left_out, 'more fault')} {verb(left_out)} not listed; allowed: none"
         lines.append(Fault(place=ordered[len(lines) - 1].place, path=(), what=what).line(name))
     return SpecError(lines, hint=_HINT)

@@ -11,6 +11,7 @@ from memrank.score.importance import SCALE, Worth
 from memrank.score.temporal import MONTH
 from memrank.spec import ImportanceSpec
 from memrank.tenant import Times
+from memrank.text.counted import counted
 from memrank.text.inert import clip
 from memrank.types import Bools, Floats, Memory
 
@@ -76,7 +77,7 @@ class Valued:
         if worth.boost[k] > 0:
             count, most = int(self.uses[k]), self.params.boost_cap
             capped = f", {most:g} at most" if params.boost_per_use * count > most else ""
-            parts.append(f"{worth.boost[k]:.4g} for {count} use{'s' if count != 1 else ''}{capped}")
+            parts.append(f"{worth.boost[k]:.4g} for {counted(count, 'use')}{capped}")
         whole = worth.stated[k] * worth.factor[k] + worth.boost[k]
         bound = ""
         if whole > params.ceiling:

@@ -161,3 +161,16 @@ def test_hostile_and_foreign_text() -> None:
     found = pairs(tenant)
     assert found == sorted(set(found))
     assert (len(HOSTILE) * 2, len(HOSTILE) * 2 + 1) in found
+
+
+def test_a_wish_is_compared_with_preferences_of_its_kind_though_they_share_no_word() -> None:
+    tenant = tenant_of(
+        told("Prefers the window seat.", "The bridge was painted.", "Put me on the aisle, please."), embedded=False
+    )
+    assert ids(tenant) == {frozenset(("m0000", "m0002"))}
+
+
+def test_one_wish_is_compared_with_so_many_preferences_at_most() -> None:
+    tenant = tenant_of(told(*["Prefers mornings."] * 200, "Afternoons suit me better."), embedded=False)
+    wish = [pair for pair in ids(tenant) if "m0200" in pair]
+    assert 0 < len(wish) <= PARTNERS

@@ -31,6 +31,12 @@ def test_the_newer_value_takes_the_place_of_the_older_one_which_stands_right_bel
     assert [(a.code, a.by) for a in old.adjustments] == [("outdated", "new")]
     assert "outdated" in old.flags
     assert "seems outdated by new" in old.justification
+    assert (old.outdated_by, new.outdated_by) == ("new", None)
+    lines = {
+        item.id: line for item in (new, old) for line in ranking.context().split("\n") if f'id="{item.id}"' in line
+    }
+    assert ' outdated_by="new">' in lines["old"]
+    assert "outdated_by" not in lines["new"]
     for item in ranking.results:
         factor = 1.0
         for adjustment in item.adjustments:

@@ -4,6 +4,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -42,10 +43,11 @@ class Read(NamedTuple):
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
 _ITEM = re.compile(
     rf"([0-9]+)\. (?:(\S+) )?{_QUOTED} \(id {_QUOTED}(?:, [0-9TZ:.+-]+)?"
-    rf"(?:, by {_QUOTED})?(?:, replaced by {_QUOTED})?\)"
+    rf"(?:, by {_QUOTED})?(?:, replaced by {_QUOTED})?(?:, seems outdated by {_QUOTED})?\)"
 )
 _TAGGED = re.compile(
-    r'([0-9]+)\. (?:(\S+) )?<memory id="([^"<>]*)"(?: date="[^"<>]*")?(?: by="([^"<>]*)")?(?: replaced_by="[^"<>]*")?>'
+    r'([0-9]+)\. (?:(\S+) )?<memory id="([^"<>]*)"(?: date="[^"<>]*")?(?: by="([^"<>]*)")?'
+    r'(?: replaced_by="[^"<>]*")?(?: outdated_by="[^"<>]*")?>'
     r"([^<]*)</memory>"
 )
 
@@ -106,7 +108,7 @@ def read_xml(block: str) -> Read:
     heading, *memories, footer = tree
     assert (heading.tag, footer.tag) == ("heading", "footer")
     assert {one.tag for one in memories} == {"memory"}
-    assert all(set(one.attrib) <= {"id", "date", "by", "replaced_by", "mark"} for one in memories)
+    assert all(set(one.attrib) <= {"id", "date", "by", "replaced_by", "outdated_by", "mark"} for one in memories)
     seen = [Seen(m.get("mark", ""), m.text or "", m.attrib["id"], m.get("by")) for m in memories]
     assert len(block.split("\n")) == len(memories) + 4
     return Read(heading.text or "", seen, footer.text or "")
@@ -241,6 +243,24 @@ def test_heading_and_footer_are_one_escaped_line(template: str) -> None:
 def test_a_superseded_memory_names_what_replaced_it(template: str) -> None:
     old = item(memory("old"), adjustments=[Adjustment(code="superseded", factor=0.5, by="new")])
     assert re.search(r'replaced[_ ]by[ =]+"new"', made([old], template))
+    inferred = replace(rated("old", 0.5, 0.5), outdated_by="new")
+    assert re.search(r'outdated[_ ]by[ =]+"new"', made([inferred], template))
+    assert "new" not in made([rated("old", 0.5, 0.5)], template)
+
+
+@pytest.mark.parametrize("template", NAMES)
+@pytest.mark.parametrize("successor", [*HOSTILE, "x"], ids=range(len(HOSTILE) + 1))
+def test_the_id_of_what_outdates_a_memory_is_escaped_and_counted(successor: str, template: str) -> None:
+    items = [replace(rated("a", 0.9, 0.5), outdated_by=successor or None), rated("b", 0.5, 0.5)]
+    block = made(items, template)
+    check(block, items, template)
+    needed = count_tokens(block)
+    for budget in (needed, needed - 1):
+        fitted = context_block(
+            result(items), context(template=template, heading=HEADING, footer=FOOTER, max_tokens=budget)
+        )
+        assert count_tokens(fitted) <= budget
+        assert (fitted == block) == (budget == needed)
 
 
 @pytest.mark.parametrize("template", NAMES)

@@ -19,6 +19,8 @@ import memrank
 from memrank.asrecorded import recorded_result
 from memrank.errors import DataError, SpecError, UsageError
 from memrank.pipeline import Pipeline, Ranking
+from memrank.render.reads import replay_json, replay_text
+from memrank.render.terminal import Look
 from memrank.replay import Replay, Sources, moves, replay
 from memrank.result import to_dict
 from memrank.specfile import load_spec
@@ -70,6 +72,50 @@ def test_reads_of_the_golden_sets_are_reproduced(name: str, tmp_path: Path) -> N
         ranking = of(row["query"], **asked)
         found = answered(of, tmp_path, ranking)
         assert (found.reproduced, found.differences) == (True, ()), row["id"]
+
+
+def test_what_if_tells_whether_a_person_would_be_asked_for(tmp_path: Path) -> None:
+    of = pipeline(reads={"log": str(tmp_path / "log.db")}, review={"top_score_below": 0.0, "ambiguity_margin": 0.0})
+    ranking = read(of, [record("a")])
+    log, found = kept(of, ranking, tmp_path)
+    asked = replay(log, found, ["review.top_score_below=1.0"], Sources())
+    assert asked.review == ((), ("low_top_score",))
+    assert replay_json(asked)["review"] == {
+        "then": {"needs_review": False, "review_reasons": []},
+        "now": {"needs_review": True, "review_reasons": ["low_top_score"]},
+    }
+    look = Look(width=100, colour=False)
+    assert "needs_review: no -> yes (low_top_score)" in replay_text(asked, look).split("\n")
+    both = replay(log, found, ["review.top_score_below=1.0", "high_stakes=true", "ranker.top_k=1"], Sources())
+    assert "needs_review: no -> yes (low_top_score, high_stakes)" in replay_text(both, look)
+    same = replay(log, found, ["review.ambiguity_margin=0.01"], Sources())
+    assert same.review == ((), ())
+    assert "needs_review" not in replay_text(same, look)
+    plain = replay(log, found, [], Sources())
+    assert (plain.review, replay_json(plain)["review"]) == (None, None)
+
+
+@pytest.mark.parametrize("text", ["full", "hashed"])
+def test_another_query_than_the_one_that_was_asked_is_refused(text: str, tmp_path: Path) -> None:
+    of = pipeline(reads={"log": str(tmp_path / "log.db"), "text": text}, store=None)
+    ranking = read(of, [record("a")], "rate \ud800")
+    log, found = kept(of, ranking, tmp_path)
+    with pytest.raises(UsageError, match="not the one that was asked"):
+        replay(log, found, [], Sources(query="rate"))
+    assert replay(log, found, [], Sources(query="rate \ud800")).reproduced is (True if text == "full" else None)
+
+
+def test_a_read_of_high_stakes_is_run_again_over_its_store(tmp_path: Path) -> None:
+    """Without a log of its own, and so with a note that is none of the read's."""
+    target = spec_with_log(tmp_path, "clinical")
+    of = memrank.load(target)
+    example = of.spec.example
+    assert example is not None
+    ranking = of(example.query, as_of=example.as_of)
+    log, found = kept(of, ranking, tmp_path)
+    again = replay(log, found, [], Sources(spec=load_spec(target)))
+    assert again.store is not None
+    assert again.store.rerun is True
 
 
 def records() -> list[Mapping[str, object]]:

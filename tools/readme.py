@@ -77,6 +77,25 @@ for decision in pruned.decisions:
     print(decision.id, decision.action, decision.protection or "", "|", decision.rationale)
 """
 
+SCORER = """\
+import memrank
+
+
+def long_ones_go(elements, message):
+    return memrank.Judgement(
+        decay=[min(1.0, len(element.content) / 100) for element in elements],  # 0 essential to 1 worthless
+        protection=tuple("pinned" if element.pinned else None for element in elements),
+        replaced_by=(None,) * len(elements),  # or the place of the element that corrects it
+        topic_shift=False,
+        rationale=tuple(f"{len(element.content)} characters" for element in elements),
+    )
+
+
+talk = [{"role": "tool", "content": "line of a log " * 9}, {"role": "user", "content": "Thanks."}]
+for decision in memrank.prune(talk, "Bye.", scorer=long_ones_go, limits=memrank.Limits(keep_last_turns=0)).decisions:
+    print(decision.id, decision.action, "|", decision.rationale)
+"""
+
 
 def blocks() -> dict[str, str]:
     """Name of each generated block to its text."""
@@ -150,6 +169,11 @@ def talk() -> str:
     return _ran(TALK)
 
 
+def scorer() -> str:
+    """A scorer of one's own, and what comes of it."""
+    return _ran(SCORER)
+
+
 def bounded() -> str:
     """How the best score of the finance example comes about."""
     ranking = _example_of(ROOT / FINANCE)
@@ -184,6 +208,7 @@ MAKERS: Mapping[str, Callable[[], str]] = {
     "decay": decay,
     "contradictions": contradictions,
     "talk": talk,
+    "scorer": scorer,
     "record": record,
     "filters": filters,
     "spec": spec,

@@ -10,11 +10,12 @@ from typing import Any
 from memrank.cli.output import Notices, deliver, json_text, tell
 from memrank.cli.progress import progress, size_of
 from memrank.cli.queries import Row, opened, question, rows
-from memrank.errors import DataError, MemrankError, ServiceError, StoreError, UsageError
+from memrank.errors import DataError, MemrankError, ScorerError, ServiceError, StoreError, UsageError
 from memrank.pipeline import Pipeline
 from memrank.render.lines import run_row
 from memrank.result import utc_text
 from memrank.stores.base import check_filters
+from memrank.text.counted import counted, verb
 from memrank.types import Note, Notes
 
 
@@ -53,7 +54,9 @@ class Batch:
         self.summary.extend([] if unwritten is None else [unwritten])
         self.notices.show(self.summary.as_tuple())
         if self.failed and not self.notices.quiet:
-            tell(f"{self.failed} of {self.total} queries failed; their rows say why")
+            queries_made = counted(self.total, "query", "queries")
+            why = verb(self.failed, "its row says why", "their rows say why")
+            tell(f"{self.failed} of {queries_made} failed; {why}")
 
     def _prove(self) -> None:
         """Fail at once of what every row would fail of."""
@@ -76,7 +79,7 @@ class Batch:
             self.notices.refuse(row.notes)
             self.summary.extend(row.notes)
             answer = self._answer(row)
-        except (StoreError, ServiceError):  # no fault of the query
+        except (StoreError, ServiceError, ScorerError):  # no fault of the query
             raise
         except MemrankError as fault:
             if self.notices.strict:

@@ -1,6 +1,5 @@
 """`memrank store contradictions`: which memories contradict each other; a durable store can keep the links."""
 
-import math
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -9,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memrank.cli.numbers import Finite
 from memrank.cli.output import FILE, Notices, deliver, json_text, tell
 from memrank.cli.progress import progress
 from memrank.cli.sources import memories_of, of_namespace
 from memrank.errors import UsageError
+from memrank.text.counted import counted, verb
 
 if TYPE_CHECKING:
     from memrank.contradictions import Contradiction
@@ -28,9 +29,7 @@ SHOWN = 50
 @click.command()
 @click.argument("store", type=FILE)
 @click.option("--namespace", metavar="NAME", help="Only this tenant's memories.")
-@click.option(
-    "--threshold", type=click.FloatRange(0, 1), help="Least probability that is reported; 0.6 where left out."
-)
+@click.option("--threshold", type=Finite(0, 1), help="Least probability that is reported; 0.6 where left out.")
 @click.option("--top", type=click.IntRange(min=1), help=f"At most so many pairs: {SHOWN} in a table, all in JSON.")
 @click.option("--language", type=click.Choice(["english", "none"]), default="english", show_default=True)
 @click.option("--apply", is_flag=True, help="Link each older memory to the newer one; an SQLite store only.")
@@ -56,8 +55,6 @@ def contradictions(
     """
     if apply and undo:
         raise UsageError("--apply and --undo exclude each other")
-    if threshold is not None and math.isnan(threshold):
-        raise UsageError("--threshold is no number")
     from memrank.registry import store_kind
 
     durable = store_kind(Path(store)) == "sqlite.v1"
@@ -69,7 +66,7 @@ def contradictions(
     Notices(strict=False, quiet=quiet).show(notes)
     memories = list(found if namespace is None else of_namespace(found, namespace))
     if undo:
-        _say(store, "links taken back", _undo(store, memories), as_json=as_json)
+        _say(store, _undo(store, memories), as_json=as_json)
         return
     pairs = _scan(memories, language, threshold, quiet=quiet)
     linked = _link(store, pairs) if apply else None
@@ -151,9 +148,10 @@ def _undo(store: str, memories: Sequence["Memory"]) -> int:
         return kept.edit((memory.namespace, memory.id, unlinking) for memory in memories if is_linked(memory))
 
 
-def _say(store: str, what: str, count: int, *, as_json: bool) -> None:
+def _say(store: str, count: int, *, as_json: bool) -> None:
+    said = f"{store}: {counted(count, 'link')} taken back"
     body = {"schema": SCHEMA, "store": store, "unlinked": count}
-    deliver([f"{json_text(body, indent=2) if as_json else f'{store}: {count} {what}'}\n"], None)
+    deliver([f"{json_text(body, indent=2) if as_json else said}\n"], None)
 
 
 def _page(memories: int, pairs: Sequence["Contradiction"], shown: Sequence["Contradiction"], linked: int | None) -> str:
@@ -161,10 +159,10 @@ def _page(memories: int, pairs: Sequence["Contradiction"], shown: Sequence["Cont
     from memrank.render.terminal import look
 
     seen = look(sys.stdout, os.environ)
-    head = f"{memories} memories, {len(pairs)} contradictions"
-    head += "" if linked is None else f", {linked} links set"
+    head = f"{counted(memories, 'memory', 'memories')}, {counted(len(pairs), 'contradiction')}"
+    head += "" if linked is None else f", {counted(linked, 'link')} set"
     if len(shown) < len(pairs):
-        tell(f"{len(shown)} of {len(pairs)} are shown; --top shows more")
+        tell(f"{len(shown)} of {len(pairs)} {verb(len(shown))} shown; --top shows more")
     if not shown:
         return head
     return f"{head}\n\n{contradictions_table(shown, width=seen.width, colour=seen.colour)}"

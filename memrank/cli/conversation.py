@@ -12,6 +12,7 @@ import click
 from memrank.cli import collector
 from memrank.cli.output import FILE, Notices, deliver, json_text
 from memrank.errors import DataError, UsageError
+from memrank.text.counted import counted
 
 if TYPE_CHECKING:
     from memrank.counters import Counter
@@ -82,15 +83,19 @@ def prune(
     counter = token_counter(tokens)
     limits = Limits(max_tokens=max_tokens, keep_last_turns=keep_last_turns)
     notices = Notices(strict=strict, quiet=quiet, verbose=True)
+
+    def vet(pruned: "Pruned") -> None:
+        notices.show(pruned.notes)
+        notices.refuse(pruned.notes)
+
     if _is_kept(file):
         from memrank.dialogue.conversation import Conversation
 
         with Conversation(file, limits=limits, counter=counter) as kept:
-            pruned = kept.prune(message, phase=phase, at=at)
+            pruned = kept.prune(message, phase=phase, at=at, vet=vet)
     else:
         pruned = pruning(_records(file, notices), message, limits=limits, phase=phase, counter=counter)
-    notices.show(pruned.notes)
-    notices.refuse(pruned.notes)
+        vet(pruned)
     deliver([f"{_text(pruned, 'json' if as_json else form, max_tokens, counter)}\n"], None)
 
 
@@ -112,7 +117,7 @@ def add(state: str, file: str, as_json: bool, quiet: bool) -> None:
         total = len(kept)
     notices.show(notes)
     counts = {"new": total - before, "total": total}
-    said = f"{state}: {total - before} new elements, {total} in all"
+    said = f"{state}: {counted(total - before, 'new element')}, {total} in all"
     deliver([f"{json_text(counts) if as_json else said}\n"], None)
 
 
@@ -145,7 +150,8 @@ def show(state: str, elements: tuple[str, ...], as_json: bool) -> None:
         deliver([f"{json_text(body, indent=2)}\n"], None)
         return
     seen = look(sys.stdout, os.environ)
-    parts = [f"{state}: {count} elements, {len(history)} prunings, {len(jumps)} jumps"]
+    amounts = (count, "element"), (len(history), "pruning"), (len(jumps), "jump")
+    parts = [f"{state}: {', '.join(counted(*amount) for amount in amounts)}"]
     if history:
         parts.append(history_table(history, width=seen.width, colour=seen.colour))
     drawing = trajectories_plot(courses, elements, width=seen.width)

@@ -12,6 +12,7 @@ from memrank.cli.output import FILE, Notices, deliver, json_text, tell
 from memrank.cli.progress import progress
 from memrank.cli.sources import memories_of, of_namespace
 from memrank.errors import UsageError
+from memrank.text.counted import counted, verb
 
 if TYPE_CHECKING:
     from memrank.spec import ImportanceSpec
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 SCHEMA = "memrank.decay/1"
 SHOWN = 50
 """Rows of the table where --top says nothing else."""
-IMPORTANCE, AS_OF = "current_importance", "current_importance_as_of"
-"""Keys of a memory's metadata under which a store keeps the value, and the moment of the run that changed it last."""
 STEP = 1_000
 """Memories between two movements of the progress bar; with fewer there is none."""
 
@@ -68,8 +67,9 @@ def decay(
 
     Importance falls with age and rises with use; what is superseded is worth the floor. An SQLite store keeps the
     values in the metadata of its memories, as `current_importance` and `current_importance_as_of`; a memory whose value
-    is as it was is not written. The stated importance stays as it is, and so does everything that is ranked by it. A
-    file is never written.
+    is as it was is not written. The stated importance stays as it is, and so does everything that is ranked by it:
+    the values follow from what the memories state and from the time, so keeping them is no change of the store. Its
+    version stays, caches go on, and replays of earlier reads find every memory as it was. A file is never written.
     """
     if as_json and plot:
         raise UsageError("--json and --plot exclude each other")
@@ -78,7 +78,7 @@ def decay(
     from memrank.worth import value
 
     params, tolerance, scale = _rules(spec)
-    now = moment(as_of)
+    now = moment(as_of, named="--as-of")
     durable = store_kind(Path(store)) == "sqlite.v1"
     memories = _memories(store, scale, namespace, durable=durable, quiet=quiet)
     valued = value(memories, params, now, tolerance)
@@ -130,16 +130,17 @@ def _rows(valued: "Valued", memory_type: str | None, sort: str) -> list[int]:
 
 def _keep(store: str, valued: "Valued", rows: list[int], *, quiet: bool) -> int:
     """Write the values that have changed, in one transaction; how many."""
+    from memrank.records import CURRENT, CURRENT_AS_OF
     from memrank.result import utc_text
 
     now, worth = utc_text(valued.as_of), valued.importance().tolist()
     memories = valued.memories
-    changed = [k for k in rows if memories[k].metadata.get(IMPORTANCE) != worth[k]]
+    changed = [k for k in rows if memories[k].metadata.get(CURRENT) != worth[k]]
     if not changed:
         return 0
     hidden = quiet or len(changed) < STEP
     with _opened(store) as kept, progress(len(changed), "writing", hidden=hidden) as done:
-        values = ((memories[k].namespace, memories[k].id, {IMPORTANCE: worth[k], AS_OF: now}) for k in changed)
+        values = ((memories[k].namespace, memories[k].id, {CURRENT: worth[k], CURRENT_AS_OF: now}) for k in changed)
         return kept.set_metadata(_told(values, done))
 
 
@@ -182,7 +183,11 @@ def _page(valued: "Valued", rows: list[int], top: int, written: int | None, *, p
     parts = [worth_table(valued, rows[:top], width=seen.width, colour=seen.colour)]
     if plot and rows:
         parts.append(worth_plot(valued, rows, width=seen.width))
-    count = f"{len(rows)} memories" if len(rows) <= top else f"{top} of {len(rows)} memories are shown (--top)"
-    later = f"; {valued.later} recorded after as_of are left out" if valued.later else ""
-    kept = "nothing was written" if written is None else f"{written} values were written"
+    count = counted(len(rows), "memory", "memories")
+    if len(rows) > top:
+        count = f"{top} of {count} {verb(top)} shown (--top)"
+    later = f"; {valued.later} recorded after as_of {verb(valued.later)} left out" if valued.later else ""
+    kept = "nothing was written"
+    if written is not None:
+        kept = f"{counted(written, 'value')} {verb(written, 'was', 'were')} written"
     return "\n\n".join([*parts, f"{count}{later}; {kept}"])

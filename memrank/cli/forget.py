@@ -10,6 +10,7 @@ import click
 from memrank.cli import collector
 from memrank.cli.output import FILE, deliver, json_text
 from memrank.errors import DataError, UsageError
+from memrank.text.counted import counted, verb
 
 if TYPE_CHECKING:
     from memrank.stores.forgetting import Place
@@ -105,12 +106,13 @@ def _confirm(identity: str, places: Sequence["Place"], yes: bool) -> None:
 def _told(body: Mapping[str, object]) -> str:
     changed = body["changed"]
     lines = [f"{path}: {count} deleted" for path, count in changed.items()] if isinstance(changed, dict) else []
-    scanned = f"{body['bytes_scanned']:,} bytes scanned for {body['pieces']} pieces of its text"
-    shared = f" ({body['shared']} of them are said by something else, too)" if body["shared"] else ""
+    scanned = f"{body['bytes_scanned']:,} bytes scanned for {counted(int(str(body['pieces'])), 'piece')} of its text"
+    shared = int(str(body["shared"]))
+    also = f" ({shared} of them {verb(shared)} said by something else, too)" if shared else ""
     found = body["found"]
     if not body["pieces"]:
         return "\n".join([*lines, "its text is too short to be looked for"])
     if not isinstance(found, list) or not found:
-        return "\n".join([*lines, f"{scanned}{shared}: 0 found"])
+        return "\n".join([*lines, f"{scanned}{also}: 0 found"])
     reading = "a process that still reads them keeps it: it goes when that process ends"
-    return "\n".join([*lines, f"{scanned}{shared}: STILL FOUND in {', '.join(found)}", reading])
+    return "\n".join([*lines, f"{scanned}{also}: STILL FOUND in {', '.join(found)}", reading])

@@ -53,7 +53,10 @@ def seen() -> "Look":
 
 
 def since_seconds(text: str | None) -> float:
-    """Seconds since 1970 of --since: a time, or how long ago. The beginning of everything where it is left out."""
+    """Seconds since 1970 of --since: a time, or how long ago. The beginning of everything where it is left out.
+
+    Raises UsageError for what is neither.
+    """
     if text is None:
         return 0.0
     from memrank.asking import moment
@@ -62,5 +65,5 @@ def since_seconds(text: str | None) -> float:
     try:
         ago = parse_duration(text)
     except ValueError:
-        return moment(text).timestamp()
+        return moment(text, named="--since", hint="a time in ISO 8601, or how long ago, such as 7d").timestamp()
     return (datetime.now(UTC) - timedelta(seconds=ago)).timestamp()

@@ -16,6 +16,7 @@ import click
 from memrank.errors import DataError, UsageError
 
 if TYPE_CHECKING:  # it brings numpy, which help and checks do without
+    from memrank.result import Meta
     from memrank.types import Note
 
 FILE = click.Path(readable=False)
@@ -103,6 +104,11 @@ class Notices:
 
         for line in notes_lines(note for note in notes if self.verbose or note.level != "info"):
             tell(line)
+
+    def review(self, meta: "Meta") -> None:
+        """A line where a person should look at the answer before anybody acts on it."""
+        if meta.needs_review and not self.quiet:
+            tell(f"read {meta.read_id[:8]} needs review: {', '.join(meta.review_reasons)}")
 
     def refuse(self, notes: Iterable["Note"]) -> None:
         """Under --strict, raise DataError for the first repair or failure."""

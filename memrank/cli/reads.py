@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memrank.cli.logfile import log_options, opened, seen, since_seconds
+from memrank.cli.numbers import Finite
 from memrank.cli.output import FILE, deliver, json_text, tell
 from memrank.cli.reads_review import review
 from memrank.errors import DataError
@@ -76,7 +77,9 @@ def show(read_id: str, log: str | None, spec: str | None, as_json: bool) -> None
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="What if: temporal.half_life=3d; repeatable."
 )
 @click.option("--store", type=FILE, metavar="FILE", help="The store that was read; that of --spec where left out.")
-@click.option("--query", metavar="TEXT", help="The text of the query, where the log does not hold it.")
+@click.option(
+    "--query", metavar="TEXT", help="The text of the query, where the log lacks it; else it must be the same."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def replay(
     read_id: str,
@@ -124,18 +127,20 @@ def used(
     """Say which memories of a read were of use; a store that can be written counts it."""
     from memrank.asking import moment
     from memrank.feedback import record_used
+    from memrank.text.counted import counted
 
     where, file = opened(log, spec)
-    found = record_used(where, _store(store, file), read_id, ids, session=session, at=moment(at))
+    found = record_used(where, _store(store, file), read_id, ids, session=session, at=moment(at, named="--at"))
     counts = {
         "recorded": len(dict.fromkeys(ids)),
         "counted": len(found.counted) if found else 0,
         "limited": len(found.limited) if found else 0,
         "unknown": list(found.unknown) if found else [],
     }
-    said = f"{counts['recorded']} uses recorded, {counts['counted']} counted in the store"
+    recorded = f"{counted(len(dict.fromkeys(ids)), 'use')} recorded"
+    said = f"{recorded}, {counts['counted']} counted in the store"
     if found is None and not as_json:
-        said = f"{counts['recorded']} uses recorded; no store that can be written is named"
+        said = f"{recorded}; no store that can be written is named"
     deliver([f"{json_text(counts) if as_json else said}\n"], None)
 
 
@@ -150,7 +155,7 @@ def _store(store: str | None, file: "SpecFile | None") -> "Store | None":
         return open_store(store_kind(path), path, Analyzer())
     if file is None or file.spec.store is None:
         return None
-    return open_store(file.spec.store.kind, file.folder / file.spec.store.path, Analyzer())
+    return open_store(file.spec.store.kind, file.folder / file.spec.store.path, Analyzer(), of_spec=True)
 
 
 @reads.command()
@@ -158,7 +163,7 @@ def _store(store: str | None, file: "SpecFile | None") -> "Store | None":
 @click.option("--since", metavar="TIME", help="Only from this time on: ISO 8601, or how long ago (30d).")
 @click.option(
     "--drift-threshold",
-    type=click.FloatRange(min=0),
+    type=Finite(min=0),
     default=0.2,
     show_default=True,
     help="Stability index against the first week from which a week counts as drifted.",

@@ -7,6 +7,7 @@ import click
 
 from memrank.cli.logfile import log_options, opened, seen
 from memrank.cli.output import FILE, deliver, json_text, tell
+from memrank.text.counted import counted, verb
 
 UNDECIDED = 1
 
@@ -43,7 +44,7 @@ def list_(
     where, _ = opened(log, spec)
     if sample is not None:
         drawn = readlog_review.sample(where, sample, seed, at=datetime.now(UTC))
-        tell(f"{drawn} reads drawn into the queue")
+        tell(f"{counted(drawn, 'read')} drawn into the queue")
     found = readlog_review.items(where, undecided=not everything, limit=limit)
     text = json_text(list(map(item_json, found)), indent=2) if as_json else queue_text(found, seen())
     deliver([f"{text}\n"], None)
@@ -90,14 +91,20 @@ def _decision(command: Any) -> Any:
 @review.command()
 @_decision
 def accept(item: str, log: str | None, spec: str | None, who: str | None, comment: str | None, as_json: bool) -> None:
-    """The answer is right: its first three results are relevant. Of a check: the memory still holds."""
+    """The answer is right: its first three results are relevant. Of a check: the memory still holds.
+
+    Of a memory that was left out: rightly so.
+    """
     _decide(item, log, spec, "accepted", who, comment, as_json, None)
 
 
 @review.command()
 @_decision
 def reject(item: str, log: str | None, spec: str | None, who: str | None, comment: str | None, as_json: bool) -> None:
-    """The answer is not to be acted on. Of a check: the memory no longer holds."""
+    """The answer is not to be acted on. Of a check: the memory no longer holds.
+
+    Of a memory that was left out: it should not have been.
+    """
     _decide(item, log, spec, "rejected", who, comment, as_json, None)
 
 
@@ -175,4 +182,5 @@ def export(log: str | None, spec: str | None, out: str | None) -> None:
     left_out = sum(row is None for row in rows)
     deliver((json_text(row) + "\n" for row in rows if row is not None), out, sources=[where.path])
     if left_out:
-        tell(f"{left_out} decided reads are left out: the log does not hold the text of their queries")
+        reads = f"{counted(left_out, 'decided read')} {verb(left_out)}"
+        tell(f"{reads} left out: the log does not hold the text of {verb(left_out, 'its query', 'their queries')}")

@@ -28,6 +28,9 @@ FORMATS = (
     "element-list",
 )
 
+SHOWING_REVIEW = ("table", "json")
+"""Forms that show by themselves that a review is needed; with others stderr says so."""
+
 
 @click.command()
 @click.argument("spec", type=FILE)
@@ -103,7 +106,7 @@ def run(
         from memrank.asking import moment
         from memrank.cli.batch import Batch
 
-        time = None if as_of is None else moment(as_of)
+        time = None if as_of is None else moment(as_of, named="--as-of")
         now = time or datetime.now(UTC)
         batch = Batch(pipeline=pipeline, options=options, as_of=time, now=now, whole=form == "json", notices=notices)
         batch.run(queries, out, [*sources, queries])
@@ -113,6 +116,8 @@ def run(
     notes = ranking.notes if unwritten is None or unwritten in ranking.notes else (*ranking.notes, unwritten)
     notices.show(notes)
     notices.refuse(notes)
+    if form not in SHOWING_REVIEW:
+        notices.review(ranking.meta)
     text = _writer(form, include_excluded, to_file=out is not None)(ranking)
     deliver([f"{text}\n"] if text else [""], out, sources=sources)
 
@@ -147,13 +152,15 @@ def _log_file(pipeline: "Pipeline", spec: str) -> list[str | os.PathLike[str]]:
 
 def _question(pipeline: "Pipeline", query: str | None, as_of: str | None, options: dict[str, Any]) -> dict[str, Any]:
     """Arguments of the one read: --query, else the spec's example with its own as_of and filters."""
+    from memrank.asking import moment
+
     if query is not None:
-        return {**options, "query": query, "as_of": as_of}
+        return {**options, "query": query, "as_of": None if as_of is None else moment(as_of, named="--as-of")}
     example = pipeline.spec.example
     if example is None:
         raise UsageError("nothing to rank for: the spec has no example", hint="--query TEXT, or --queries FILE")
     filters = options["filters"] or example.filters
-    time = example.as_of if as_of is None else as_of
+    time = example.as_of if as_of is None else moment(as_of, named="--as-of")
     return {**options, "query": example.query, "as_of": time, "filters": filters}
 
 

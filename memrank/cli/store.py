@@ -14,6 +14,7 @@ from memrank.cli.forget import forget
 from memrank.cli.output import FILE, Notices, deliver, json_text
 from memrank.cli.sources import logs_of, memories_of, of_namespace
 from memrank.errors import UsageError
+from memrank.text.counted import counted
 
 
 @click.group()
@@ -67,7 +68,7 @@ def import_(
         written = kept.append(memories)
         total = kept.count()
     counts = {"written": written, "new": total - before, "total": total, "notes": len(notes)}
-    said = f"{target}: {written} memories written, {total - before} of them new, {total} in all"
+    said = f"{target}: {counted(written, 'memory', 'memories')} written, {total - before} of them new, {total} in all"
     deliver([f"{json_text(counts) if as_json else said}\n"], None)
 
 

@@ -1,7 +1,7 @@
 """A conversation kept in a file as it grows, and pruned turn by turn; what each element was worth is kept with it."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -100,11 +100,13 @@ class Conversation:
         phase: str | None = None,
         at: str | None = None,
         scorer: Scorer | None = None,
+        vet: Callable[[Pruned], object] | None = None,
     ) -> Pruned:
         """What stays in the context, given the message that has just arrived; kept as the next point of every element.
 
         `at` is the time to keep with it, in any form. Elements whose decay jumped since the last pruning are named in a
         note; where most of them rise at once, the topic has changed, and a reset of the context is suggested.
+        `vet` is shown the outcome before it is kept: where it raises, nothing is.
         """
         if at is not None and not isinstance(at, str):
             raise UsageError(f"at is a {type(at).__name__}; it must be a text")
@@ -123,6 +125,8 @@ class Conversation:
             notes=notes,
         )
         pruned = replace(pruned, notes=(*pruned.notes, *self._jumped(before, pruned)))
+        if vet is not None:
+            vet(pruned)
         points = [(d.id, d.decay, d.decay_class, d.action) for d in pruned.decisions]
         self._file.record(None if at is None else plain_text(at), asdict(pruned.monitors), points)
         return pruned

@@ -16,6 +16,7 @@ from memrank.dialogue.links import link_features
 from memrank.dialogue.relevance import relevance_to
 from memrank.indexing import Analyzer
 from memrank.score.dialogue import faded, shipped, with_relevance
+from memrank.text.counted import counted, verb
 from memrank.text.talk import cues_of, questions
 from memrank.types import Bools, Floats
 
@@ -199,8 +200,10 @@ def _why(
     if found["user_lasting"][i]:
         said.append("states a lasting wish or limit of the user")
     if found["referred"][i] > 0:
-        said.append(f"{_count(found['referred'][i])} later elements speak of it")
-    return "; ".join(said) or f"{elements[i].kind} of {_count(found['back'][i])} turns ago, referred to by none"
+        later = _count(found["referred"][i])
+        said.append(f"{counted(later, 'later element')} {verb(later, 'speaks', 'speak')} of it")
+    ago = counted(_count(found["back"][i]), "turn")
+    return "; ".join(said) or f"{elements[i].kind} of {ago} ago, referred to by none"
 
 
 def _count(logged: float) -> int:

@@ -1,8 +1,9 @@
 """Pruning a conversation: what stays in the context, what is summarized, what goes; nothing that is owed is lost."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from typing import Protocol
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from memrank.counters import ESTIMATE, Counter
 from memrank.dialogue.elements import Element, read_elements
 from memrank.dialogue.judge import LAST, Judgement, carried, judge
 from memrank.dialogue.plan import SHORTEST, fitted, summaries
-from memrank.errors import ServiceError, UsageError
+from memrank.errors import ServiceError, UsageError, scoring
 from memrank.indexing import Analyzer
 from memrank.plain import plain_text
 from memrank.score import pack
@@ -18,9 +19,17 @@ from memrank.score.dialogue import age_correlation
 from memrank.slate import ACTIONS
 from memrank.types import Bools, Floats, Note, Notes
 
-Scorer = Callable[[Sequence[Element], str], Judgement]
-"""Judges a conversation, given the message: the embedded rules, or a model. It may protect more than the rules do, and
-what they protect stays, whatever it says."""
+
+class Scorer(Protocol):
+    """Judges a conversation, given the message: a model, say, in the place of the embedded rules.
+
+    It may protect more than the rules do, and what they protect stays, whatever it says. Where the model that it asks
+    is away or late, it raises ServiceError: then the conservative policy holds.
+    """
+
+    def __call__(self, elements: Sequence[Element], message: str, /) -> Judgement:
+        """One judgement over all the elements, in their order."""
+
 
 RECOMMENDED = {"keep_full": "retain", "summarize": "compress", "drop": "drop", "overwrite": "overwrite"}
 ALARM = 0.9
@@ -149,7 +158,7 @@ def prune(
     `counter`. A `scorer` adds to what the rules protect, and never takes from it. One that raises ServiceError has
     failed: then the conservative policy holds, with a note.
     Raises UsageError and DataError for what cannot be read, limits that make no sense, and a scorer's answer that does
-    not fit the elements.
+    not fit the elements; ScorerError where the scorer raises what is no error of memrank's.
     """
     check_limits(limits)
     read, notes = read_elements(elements)
@@ -254,17 +263,24 @@ def _judged(
     if scorer is None:
         return embedded
     try:
-        judged = scorer(elements, message)
+        with scoring(scorer):
+            judged = scorer(elements, message)
     except ServiceError as fault:
         notes.add("failure", "conversation", "conservative", f"the scorer failed ({fault.code}); little is kept")
         return _conservative(elements, embedded)
-    _check_judgement(judged, len(elements))
+    judged = _checked(judged, len(elements))
     both = zip(embedded.protection, judged.protection, strict=True)
     return replace(judged, protection=carried([rules or own for rules, own in both], judged.replaced_by))
 
 
-def _check_judgement(judged: Judgement, n: int) -> None:
-    """Raises UsageError for an answer of a scorer that does not fit n elements."""
+def _checked(judged: object, n: int) -> Judgement:
+    """The answer of a scorer, its decay as an array. Raises UsageError where it does not fit n elements."""
+    if not isinstance(judged, Judgement):
+        raise UsageError(f"the scorer answered with a {type(judged).__name__}; it must be a memrank.Judgement")
+    try:
+        judged = replace(judged, decay=np.asarray(judged.decay, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise UsageError("the scorer gave a decay that is no number from 0 to 1") from None
     lengths = {len(judged.decay), len(judged.protection), len(judged.replaced_by), len(judged.rationale)}
     if lengths != {n}:
         raise UsageError(f"the scorer judged {sorted(lengths)} elements; there are {n}")
@@ -274,11 +290,12 @@ def _check_judgement(judged: Judgement, n: int) -> None:
         place, steps = judged.replaced_by[i], 0
         while place is not None:
             steps += 1
-            if not 0 <= place < n or steps > n:
+            if not isinstance(place, (int, np.integer)) or not 0 <= place < n or steps > n:
                 raise UsageError(
                     "the scorer gave a replaced_by that is no place of another element, or a circle of them"
                 )
             place = judged.replaced_by[place]
+    return judged
 
 
 def _conservative(elements: Sequence[Element], embedded: Judgement) -> Judgement:

@@ -41,6 +41,7 @@ def conversation_block(
                     date=element.memory.created_at.text if element.memory.created_at else None,
                     by=element.memory.speaker or element.kind,
                     replaced_by=decisions[element.id].replaced_by,
+                    outdated_by=None,
                     text=text,
                 )
             )

@@ -7,6 +7,7 @@ from memrank.dialogue.prune import Decision, Monitors, Pruned
 from memrank.render.grid import Column, grid_lines, table_width
 from memrank.render.plot import Series, plot
 from memrank.stores.conversation import MomentRow, Point
+from memrank.text.counted import counted
 from memrank.text.inert import clip
 
 LABEL, TEXT, WIDE = 20, 90, 44
@@ -40,7 +41,7 @@ def pruned_table(pruned: Pruned, *, width: int | None, colour: bool) -> str:
 def monitors_text(monitors: Monitors) -> str:
     """The monitors in a line."""
     parts = [
-        f"{monitors.tokens_before} tokens, {monitors.tokens_after} stay",
+        f"{counted(monitors.tokens_before, 'token')}, {counted(monitors.tokens_after, 'stays', 'stay')}",
         f"kept {monitors.kept:.0%}, summarized {monitors.summarized:.0%}, dropped {monitors.dropped:.0%}",
         f"average decay {monitors.mean_decay:.2f}",
     ]

@@ -6,6 +6,7 @@ from memrank.render.freshness import freshness_text, number, setting, span
 from memrank.render.heading import heading_lines
 from memrank.result import Adjustment, Item, Result
 from memrank.spec import PrunerSpec, RankerSpec, Spec, TemporalSpec
+from memrank.text.counted import counted
 from memrank.text.inert import clip
 
 CONTENT = 100
@@ -110,7 +111,7 @@ def _reason(item: Item, ranker: RankerSpec, pruner: PrunerSpec | None) -> str:
         case "invalid_then":
             return f"not true at the moment asked about{_validity(item)}"
         case "over_budget":
-            return f"its {item.tokens} tokens did not fit in the budget"
+            return f"its {counted(item.tokens, 'token')} did not fit in the budget"
         case "over_top_k":
             return "enough others rank before it (top_k)"
         case _:
@@ -128,4 +129,4 @@ def _actions(item: Item) -> list[str]:
     if item.action is None or item.decay is None:
         return []
     planned = f"planned {item.planned}, became " if item.planned != item.action else ""
-    return [f"decay       {number(item.decay)}: {planned}{item.action}, {item.tokens} tokens"]
+    return [f"decay       {number(item.decay)}: {planned}{item.action}, {counted(item.tokens, 'token')}"]

@@ -13,6 +13,7 @@ from memrank.stores.readlog import Kept
 from memrank.stores.readlog_list import Line, Use
 from memrank.stores.readlog_review import Item
 from memrank.stores.readlog_stats import Latency, Stats
+from memrank.text.counted import counted, verb
 from memrank.text.inert import clip, inert
 
 LONGEST = 300
@@ -57,7 +58,7 @@ def read_lines(kept: Kept, missing: Sequence[str], uses: Sequence[Use]) -> list[
     """What stands above the answer of a recorded read."""
     forgotten = sum(candidate.forgotten for candidate in kept.candidates)
     lines = [
-        f"read {kept.read_id}, {kept.seen} calls, the first at {when(kept.first_at) or 'unknown'}",
+        f"read {kept.read_id}, {counted(kept.seen, 'call')}, the first at {when(kept.first_at) or 'unknown'}",
         f"spec {kept.spec_sha256[:16]}, store {clip(kept.store_version, 16)}, memrank {kept.memrank}, {kept.model}",
     ]
     if uses:
@@ -65,7 +66,8 @@ def read_lines(kept: Kept, missing: Sequence[str], uses: Sequence[Use]) -> list[
             f"of use: {', '.join(clip(name, 40) for name in dict.fromkeys(i for use in uses for i in use.ids))}"
         )
     if missing:
-        lines.append(f"unavailable: {len(missing)} of {len(kept.candidates)} texts, {forgotten} of them forgotten")
+        texts = counted(len(kept.candidates), "text")
+        lines.append(f"unavailable: {len(missing)} of {texts}, {forgotten} of them forgotten")
     return lines
 
 
@@ -109,11 +111,15 @@ def replay_text(replay: Replay, look: Look) -> str:
     """What came of a replay."""
     lines = [f"read {replay.read_id}"]
     if replay.settings:
-        lines.append(f"with {', '.join(replay.settings)}: {len(replay.moves)} of the judged memories change")
+        change = verb(len(replay.moves), "changes", "change")
+        lines.append(f"with {', '.join(replay.settings)}: {len(replay.moves)} of the judged memories {change}")
+        lines.extend(_review(replay))
         if replay.moves:
             return "\n".join([*map(inert, lines), "", _moves(replay.moves, look)])
     elif replay.unavailable:
-        lines.append(f"cannot be reproduced: {len(replay.unavailable)} judged memories are unavailable")
+        gone = len(replay.unavailable)
+        judged = counted(gone, "judged memory", "judged memories")
+        lines.append(f"cannot be reproduced: {judged} {verb(gone)} unavailable")
         lines.append(f"unavailable: {', '.join(replay.unavailable)}")
     elif replay.reproduced:
         lines.append("reproduced from the record, bit for bit")
@@ -123,6 +129,14 @@ def replay_text(replay: Replay, look: Look) -> str:
     lines.extend(f"since then: {what}" for what in replay.since)
     lines.extend(_store(replay))
     return "\n".join(map(inert, lines))
+
+
+def _review(replay: Replay) -> list[str]:
+    """Whether a person would be asked for, where that or why changes."""
+    if replay.review is None or replay.review[0] == replay.review[1]:
+        return []
+    then, now = (f"yes ({', '.join(reasons)})" if reasons else "no" for reasons in replay.review)
+    return [f"needs_review: {then} -> {now}"]
 
 
 def _store(replay: Replay) -> list[str]:
@@ -175,8 +189,13 @@ def replay_json(replay: Replay) -> dict[str, Any]:
         "store": store and asdict(store) | {"moved_on": store.moved_on},
         "settings": list(replay.settings),
         "moves": [asdict(move) for move in replay.moves],
+        "review": replay.review and dict(zip(("then", "now"), map(_needed, replay.review), strict=True)),
         "result": None if replay.result is None else to_dict(replay.result),
     }
+
+
+def _needed(reasons: Sequence[str]) -> dict[str, object]:
+    return {"needs_review": bool(reasons), "review_reasons": list(reasons)}
 
 
 def queue_text(items: Sequence[Item], look: Look) -> str:
@@ -207,12 +226,12 @@ def stats_text(stats: Stats, look: Look) -> str:
         f"reads            {stats.reads}, {stats.distinct} different"
         + (f", {when(stats.first_at)} to {when(stats.last_at)}" if stats.reads else ""),
         f"latency          {_latency(stats.latency_ms)}; from the cache {_latency(stats.cached_latency_ms)}",
-        f"cache            {stats.cache_hits} hits, rate {_share(stats.cache_hit_rate)}",
-        f"model            {stats.timeouts} timeouts, {stats.invalid_answers} invalid answers",
+        f"cache            {counted(stats.cache_hits, 'hit')}, rate {_share(stats.cache_hit_rate)}",
+        f"model            {counted(stats.timeouts, 'timeout')}, {counted(stats.invalid_answers, 'invalid answer')}",
         f"fallbacks        {stats.fallbacks}",
         f"review           rate {_share(stats.review_rate)}, {stats.review_undecided} undecided",
         f"context          average decay {_score(stats.average_decay)}, dropped {_share(stats.dropped_share)} a read",
-        f"stale but high   {stats.stale_high} items",
+        f"stale but high   {counted(stats.stale_high, 'item')}",
     ]
     if not stats.weeks:
         return "\n".join(lines)

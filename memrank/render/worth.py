@@ -12,6 +12,7 @@ from memrank.result import utc_text
 from memrank.score.importance import SCALE, decay_factor
 from memrank.score.temporal import MONTH
 from memrank.spec import ImportanceSpec
+from memrank.text.counted import counted
 from memrank.text.inert import clip
 from memrank.worth import Valued
 
@@ -99,10 +100,13 @@ def worth_plot(valued: Valued, rows: list[int], *, width: int | None) -> str:
         _curve(valued, *of, names, oldest, mark) for (of, names), mark in zip(shared.items(), MARKS, strict=False)
     ]
     more = len(shared) - len(curves)
-    left_out = f", {more} more curves left out" if more else ""
+    left_out = f", {counted(more, 'more curve')} left out" if more else ""
     dots = list(zip(valued.months[rows].tolist(), valued.worth.points[rows].tolist(), strict=True))
     return plot(
-        [Series(label=f"{len(dots)} memories{left_out}", points=dots, mark="·", line=False), *curves],
+        [
+            Series(label=f"{counted(len(dots), 'memory', 'memories')}{left_out}", points=dots, mark="·", line=False),
+            *curves,
+        ],
         width=PLOT_WIDTH if width is None else min(width, PLOT_WIDTH),
         x_label="age in months",
         y_label="worth, of 10",

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import dspy
 
+from memrank.errors import scoring
 from memrank.slate import Slate
 
 Answer = TypeVar("Answer")
@@ -58,3 +59,14 @@ class EmbeddedPredict(dspy.Predict, Generic[Answer]):  # type: ignore[misc]
     async def aforward(self, *, slate: Slate) -> dspy.Prediction:
         """As `forward`."""
         return type(self).forward(self, slate=slate)
+
+
+def asked(scorer: Any, slate: Slate) -> Any:
+    """The answer of a stage's scorer. Raises ScorerError for what one that was plugged in raises on its own.
+
+    What one of memrank's raises is a defect of memrank, and keeps its traceback.
+    """
+    if type(scorer).__module__.startswith("memrank."):
+        return scorer(slate=slate).answer
+    with scoring(scorer):
+        return scorer(slate=slate).answer

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from memrank.score import pack
 from memrank.slate import ACTIONS, REASONS, Column, Slate
 from memrank.spec import PrunerSpec
-from memrank.stages.base import EmbeddedPredict, Stage
+from memrank.stages.base import EmbeddedPredict, Stage, asked
 from memrank.stages.views import MemoryView, QueryView, memory_views, query_view
 from memrank.stores.base import Snapshot
 from memrank.tenant import BYTES_PER_TOKEN, Rows, count_tokens
@@ -117,7 +117,7 @@ class Pruner(Stage):
         protected = _protected(slate)
         spared = np.where(protected, reason, 0.0)
         reason[protected] = 0
-        decay: Floats = self.decay(slate=slate).answer
+        decay: Floats = asked(self.decay, slate)
         replaced = slate[Column.SUPERSEDED_BY] >= 0
         planned = pack.planned(classify(slate, decay, params), replaced, protected)
         planned[(reason != 0) & ~replaced] = pack.DROP

@@ -15,7 +15,7 @@ from memrank.score import fuse, relevance, supersede
 from memrank.score.importance import SCALE
 from memrank.slate import REASONS, Column, Slate
 from memrank.spec import RankerSpec
-from memrank.stages.base import EmbeddedPredict, Stage
+from memrank.stages.base import EmbeddedPredict, Stage, asked
 from memrank.stages.views import MemoryView, QueryView, memory_views, query_view
 from memrank.tenant import Rows
 from memrank.types import Bools, Floats, Sensitivity
@@ -86,7 +86,7 @@ class Ranker(Stage):
         """See `Stage`."""
         params = self.params
         superseded, successor = self._successors(slate)
-        judged, inherits = _inherit(self.judge(slate=slate).answer, successor, slate.tenant.id_order[slate.rows])
+        judged, inherits = _inherit(asked(self.judge, slate), successor, slate.tenant.id_order[slate.rows])
         parts = {
             "relevance": judged,
             "freshness": slate[Column.FRESHNESS],

@@ -10,7 +10,7 @@ from memrank.pertype import PerType
 from memrank.score import temporal
 from memrank.slate import Column, Slate
 from memrank.spec import TemporalSpec
-from memrank.stages.base import EmbeddedPredict, Stage
+from memrank.stages.base import EmbeddedPredict, Stage, asked
 from memrank.text.sensitivity import read_time
 from memrank.types import Bools, Floats, Notes, Sensitivity, TimeOfQuery
 
@@ -75,7 +75,7 @@ class Temporal(Stage):
     def forward(self, slate: Slate) -> Slate:
         """See `Stage`."""
         notes = Notes()
-        time: TimeOfQuery = self.read_time(slate=slate).answer
+        time: TimeOfQuery = asked(self.read_time, slate)
         if self.params.sensitivity != "auto":
             time = TimeOfQuery(
                 sensitivity=Sensitivity(self.params.sensitivity),

@@ -23,6 +23,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "class INTEGER NOT NULL, action TEXT NOT NULL, PRIMARY KEY (moment, seq)) WITHOUT ROWID",
         "CREATE INDEX decays_of ON decays (seq, moment)",
     ),
+    (
+        # The last number that names an element without an id: none is given out again, whatever is forgotten.
+        "CREATE TABLE named (last INTEGER NOT NULL)",
+        "INSERT INTO named SELECT max(ifnull(max(seq), 0), ifnull(max(CASE WHEN id GLOB '#[0-9]*' AND "
+        "substr(id, 2) NOT GLOB '*[^0-9]*' AND length(id) < 12 THEN CAST(substr(id, 2) AS INTEGER) END), 0)) "
+        "FROM elements",
+    ),
 )
 
 CONVERSATION = Kind(
@@ -72,7 +79,8 @@ class ConversationFile:
     def add(self, elements: Iterable[tuple[str | None, Mapping[str, object]]]) -> int:
         """Append elements (id, record), or replace the record of those that are there; how many are new.
 
-        Without an id, an element is named by its place: `#7`. Raises DataError for what cannot be kept as JSON.
+        Without an id, an element is named by its place: `#7`, or a later number where that name is or was another's.
+        Raises DataError for what cannot be kept as JSON.
         """
         given = list(elements)
         with self._door.transaction(write=True) as connection:
@@ -170,10 +178,13 @@ def remove(connection: sqlite3.Connection, identity: str) -> int:
 
 
 def _free_name(connection: sqlite3.Connection) -> str:
-    """The name of the next place that no element has yet."""
-    (place,) = connection.execute("SELECT ifnull(max(seq), 0) + 1 FROM elements").fetchone()
+    """The name of the next place that no element has, and none without an id ever had."""
+    (place,) = connection.execute(
+        "SELECT max(ifnull(max(seq), 0), ifnull((SELECT last FROM named), 0)) + 1 FROM elements"
+    ).fetchone()
     while connection.execute("SELECT 1 FROM elements WHERE id = ?", (f"#{place}",)).fetchone():
         place += 1
+    connection.execute("UPDATE named SET last = ?", (place,))
     return f"#{place}"
 
 

@@ -37,6 +37,8 @@ _FOREIGN = {
     b"\xff\xfe": ("UTF-16 text", "save it as UTF-8"),
     b"\xfe\xff": ("UTF-16 text", "save it as UTF-8"),
 }
+MISSING = "check its name; a relative path starts at the current folder"
+"""The way out where there is no such file, unless a caller knows better."""
 _READABLE = "memories are read from .jsonl, .json, .csv and .tsv files in UTF-8"
 
 
@@ -48,10 +50,13 @@ class Item(NamedTuple):
     fault: str = ""
 
 
-def iter_items(path: Path, consume: Callable[[bytes], object], notes: Notes) -> Iterator[Item]:
+def iter_items(
+    path: Path, consume: Callable[[bytes], object], notes: Notes, *, missing: str = MISSING
+) -> Iterator[Item]:
     """The values of a file in order: one a line (JSON Lines), one a row (CSV), or the one document (JSON).
 
-    Every byte is handed to `consume` once. Raises DataError for a file that cannot be read or is in no known format.
+    Every byte is handed to `consume` once; `missing` is the hint where there is no such file. Raises DataError for a
+    file that cannot be read or is in no known format.
     """
     try:
         if "\0" in str(path):
@@ -65,7 +70,7 @@ def iter_items(path: Path, consume: Callable[[bytes], object], notes: Notes) -> 
                 return
             data = stream.read()
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file", hint="paths in a spec are relative to the spec") from None
+        raise DataError(f"{path}: no such file", hint=missing) from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}", hint=_READABLE) from error
     if form == "json":

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from memrank.errors import DataError, UsageError
 from memrank.fileio import sha256_hex
 from memrank.indexing import Analyzer, Vocabulary, index
-from memrank.records import read_record
+from memrank.records import as_stated, read_record
 from memrank.stores.base import Snapshot, choose_namespace, visible
 from memrank.tenant import Tenant
 from memrank.types import Memory, Note, Notes
@@ -191,4 +191,5 @@ def _key(record: Mapping[str, object]) -> bytes | None:
 
 
 def _said(memory: Memory) -> str:
+    memory = as_stated(memory)
     return repr((*(date and date.text for date in _DATES(memory)), *_OTHERS(memory)))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from memrank.indexing import Analyzer, Vocabulary, index
 from memrank.stores.base import Snapshot, choose_namespace, visible
+from memrank.stores.formats import MISSING
 from memrank.stores.readers import Loaded, read_memories
 from memrank.tenant import Tenant
 from memrank.types import Memory
@@ -35,10 +36,14 @@ class _Group:
 class FileStore:
     """Reads its file when it is first asked, and again when it has changed. Tenants are indexed when they first ask."""
 
-    def __init__(self, path: Path, analyzer: Analyzer, *, importance_scale: float = 1.0) -> None:
+    def __init__(
+        self, path: Path, analyzer: Analyzer, *, importance_scale: float = 1.0, missing: str = MISSING
+    ) -> None:
+        """`missing`: the hint where there is no such file."""
         self._path = path
         self._analyzer = analyzer
         self._scale = importance_scale
+        self._missing = missing
         self._lock = threading.RLock()
         self._stamp: tuple[int, int] | None = None
         self._loaded: Loaded | None = None
@@ -68,7 +73,7 @@ class FileStore:
         with self._lock:
             stamp = self._stat()
             if self._loaded is None or stamp != self._stamp:
-                self._loaded = read_memories(self._path, importance_scale=self._scale)
+                self._loaded = read_memories(self._path, importance_scale=self._scale, missing=self._missing)
                 self._stamp = stamp
                 self._groups = {}
                 for memory in self._loaded.memories:

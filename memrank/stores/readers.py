@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memrank.errors import DataError
 from memrank.records import read_record, write_record
-from memrank.stores.formats import iter_items
+from memrank.stores.formats import MISSING, iter_items
 from memrank.stores.shapes import Shaper
 from memrank.types import Memory, Note, Notes
 
@@ -28,13 +28,14 @@ class Loaded:
     """Namespace to the notes about its memories: they name ids, which other tenants must not see."""
 
 
-def read_memories(path: str | os.PathLike[str], *, importance_scale: float = 1.0) -> Loaded:
+def read_memories(path: str | os.PathLike[str], *, importance_scale: float = 1.0, missing: str = MISSING) -> Loaded:
     """Read every memory of a JSON Lines, JSON or CSV file.
 
     Formats are told apart by suffix and content: plain records, envelopes (`results`, `memories`, `data`, `items`,
     `messages`), mem0 exports, LangGraph store items, MCP memory graphs, LongMemEval haystacks, chat logs. A record
     that cannot be used is left out with a note; of records with one id in one namespace the last counts.
-    `importance_scale` as in `read_record`. An empty file holds no memories.
+    `importance_scale` as in `read_record`; `missing` is the hint where there is no such file. An empty file holds no
+    memories.
 
     Raises DataError if the file cannot be read, is in no known format, or has records but none that can be used.
     """
@@ -43,7 +44,7 @@ def read_memories(path: str | os.PathLike[str], *, importance_scale: float = 1.0
     memories: dict[tuple[str | None, str], Memory] = {}
     first_fault: DataError | None = None
     position = 0
-    for item in iter_items(Path(path), digest.update, notes):
+    for item in iter_items(Path(path), digest.update, notes, missing=missing):
         if item.fault:
             fault = DataError(f"{item.where}: {item.fault}", hint="a line holds one JSON object")
             first_fault = first_fault or fault

@@ -10,13 +10,13 @@ import numpy as np
 
 from memrank.fileio import canonical_json
 from memrank.recorded import Recorded, pack, pack_counts, record
-from memrank.records import write_record
+from memrank.records import record_text, write_record
 from memrank.result import Meta, utc_text
 from memrank.score.pack import DROP
 from memrank.slate import REASONS, Column, Slate
 from memrank.stores.readlog_file import digest
 from memrank.text.redact import Redactor
-from memrank.types import Memory
+from memrank.types import Bools, Memory
 
 TextPolicy = Literal["off", "hashed", "full"]
 
@@ -37,6 +37,8 @@ class Origin:
     """Version of the coefficients that judged."""
     stale_score_above: float
     check_older_than: float
+    high_stakes: bool = False
+    """Whether everything that is left out waits for a person, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,16 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A judged memory that was not returned."""
+
+    id: str
+    kind: Literal["excluded", "drop"]
+    """`drop`: for good, because it is out of date or a turn of a conversation that goes; nothing brings it back."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """A read as rows."""
 
@@ -75,6 +87,8 @@ class Entry:
     digests: tuple[bytes, ...]
     checks: tuple[str, ...]
     """Ids of old memories that scored high."""
+    left_out: tuple[LeftOut, ...]
+    """Under high stakes: each waits for a person."""
     namespace: str | None
 
 
@@ -87,7 +101,7 @@ class Digests:
         self._kept: dict[int, tuple[Memory, bytes]] = {}
 
     def of(self, memory: Memory) -> bytes:
-        """SHA-256 of all that the memory says."""
+        """SHA-256 of all that the memory states."""
         found = self._kept.get(id(memory))
         if found is None:
             if len(self._kept) >= self.CAPACITY:
@@ -96,16 +110,11 @@ class Digests:
         return found[1]
 
 
-def record_text(memory: Memory) -> str:
-    """The record of a memory as canonical JSON."""
-    return canonical_json(write_record(memory))
-
-
 def encode(reading: Reading, origin: Origin, policy: TextPolicy, redactor: Redactor, digests: Digests) -> Entry:
     """The rows of a read."""
     pool, final, meta = reading.pool, reading.final, reading.meta
     if pool is None or final is None or meta is None:
-        return Entry(call=reading.call, row={}, memories=(), digests=(), checks=(), namespace=None)
+        return Entry(call=reading.call, row={}, memories=(), digests=(), checks=(), left_out=(), namespace=None)
     recorded = record(pool, final)
     memories = tuple(pool.tenant.memories[row] for row in pool.rows.tolist())
     full = policy == "full"
@@ -146,6 +155,7 @@ def encode(reading: Reading, origin: Origin, policy: TextPolicy, redactor: Redac
         memories=memories,
         digests=tuple(map(digests.of, memories)),
         checks=_checks(recorded, memories, origin),
+        left_out=_left_out(recorded, memories, pool.tenant.turn[pool.rows]) if origin.high_stakes else (),
         namespace=recorded.namespace,
     )
 
@@ -240,3 +250,18 @@ def _checks(recorded: Recorded, memories: Sequence[Memory], origin: Origin) -> t
     high = numbers[Column.RAW_SCORE] > origin.stale_score_above
     chosen = np.flatnonzero(old & high & (numbers[Column.REASON] == REASONS.index("")))
     return tuple(memories[k].id for k in chosen.tolist())
+
+
+def _left_out(recorded: Recorded, memories: Sequence[Memory], turns: Bools) -> tuple[LeftOut, ...]:
+    """What was judged and not returned, and whether that is for good; `turns`: what is a turn of a conversation."""
+    numbers = recorded.numbers
+    superseded, action = numbers[Column.SUPERSEDED] > 0, numbers.get(Column.ACTION)
+    gone = turns & (action >= DROP) if action is not None else np.zeros_like(turns)
+    found = []
+    for k in np.flatnonzero(numbers[Column.REASON] != REASONS.index("")).tolist():
+        reason = REASONS[int(numbers[Column.REASON][k])]
+        out_of_date = "superseded" if superseded[k] else reason if reason in ("stale", "expired") else None
+        final = out_of_date or ("turn_dropped" if gone[k] else None)
+        kind: Literal["excluded", "drop"] = "excluded" if final is None else "drop"
+        found.append(LeftOut(id=memories[k].id, kind=kind, reason=final or reason))
+    return tuple(found)

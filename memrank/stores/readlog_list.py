@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 
 from memrank.stores.readlog import ReadLog
+from memrank.stores.readlog_review import TOGETHER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +22,7 @@ class Line:
     top_score: float | None
     reasons: tuple[str, ...]
     decision: str | None
-    """Of the review, where the read asked for one."""
+    """Of the review (see `decided`), where anything of the read is in the queue."""
     latency_ms: float
     cached: bool
     seen: int
@@ -30,14 +31,14 @@ class Line:
     """Whether something failed on its way."""
 
 
-_SELECT = """
-SELECT c.read_id, c.at, c.as_of, r.namespace, r.asked, r.judged, r.returned, r.top_score, r.reasons, v.decision,
+_SELECT = f"""
+SELECT c.read_id, c.at, c.as_of, r.namespace, r.asked, r.judged, r.returned, r.top_score, r.reasons,
+       {TOGETHER.format("c.read_id")},
        c.latency_ms, c.cached, r.notes, (SELECT count(*) FROM reads AS o WHERE o.read_id = c.read_id)
 FROM reads AS c LEFT JOIN records AS r USING (read_id)
-LEFT JOIN review AS v ON v.identity = 'read:' || c.read_id
 WHERE c.at >= ? AND (NOT ? OR r.reasons <> '[]')
 ORDER BY c.at DESC, c.number DESC
-"""
+"""  # noqa: S608 - texts of ours
 
 
 def lines(log: ReadLog, *, since: float, text: str | None, needs_review: bool, limit: int | None) -> tuple[Line, ...]:

@@ -34,9 +34,11 @@ class Item:
     number: int
     read_id: str
     kind: str
-    """`triggered` by a rule, `sampled` at random, or a `check` whether an old memory still holds."""
+    """`triggered` by a rule, `sampled` at random, or a `check` whether an old memory still holds. Under high stakes
+    also each memory that was `excluded`, and each `drop` for good: out of date, or a turn that goes.
+    """
     subject: str | None
-    """Of a check: the memory's id."""
+    """Id of the one memory that it is about, where it is not about the read."""
     reasons: tuple[str, ...]
     at: float
     decision: Decision
@@ -45,6 +47,12 @@ class Item:
     comment: str | None
     labels: Labels | None
 
+
+TOGETHER = """(
+    SELECT CASE WHEN count(*) = 0 THEN NULL WHEN max(decision = 'undecided') THEN 'undecided'
+    WHEN max(decision = 'rejected') THEN 'rejected' WHEN max(decision = 'edited') THEN 'edited' ELSE 'accepted' END
+    FROM review AS v WHERE v.read_id = {} AND v.kind <> 'check')"""
+"""The one decision about a read, of the read whose id stands in the braces; NULL where nothing of it is queued."""
 
 _FIELDS = "number, read_id, kind, subject, reasons, at, decision, decided_at, who, comment, labels"
 
@@ -117,20 +125,17 @@ _LABELS = ("relevant", "stale", "must_not")
 
 
 def decided(log: ReadLog, read_id: str) -> Decision:
-    """What was decided about a read: undecided while anything of it waits, then the last decision.
+    """What was decided about a read and, under high stakes, about all that it left out.
 
+    Undecided while anything of it waits, rejected where any of it was, then edited, else accepted.
     Raises DataError for a read that the log does not hold.
     """
     with log.transaction() as connection:
         if connection.execute("SELECT 1 FROM records WHERE read_id = ?", (read_id,)).fetchone() is None:
             raise unknown_read(read_id)
-        rows = connection.execute(
-            "SELECT decision FROM review WHERE read_id = ? AND kind <> 'check' ORDER BY decided_at", (read_id,)
-        ).fetchall()
-    states: list[Decision] = [row[0] for row in rows]
-    if not states:
-        return "not_queued"
-    return "undecided" if "undecided" in states else states[-1]
+        (found,) = connection.execute(f"SELECT {TOGETHER.format('?')}", (read_id,)).fetchone()
+    state: Decision = found or "not_queued"
+    return state
 
 
 def sample(log: ReadLog, count: int, seed: int, *, at: datetime) -> int:
@@ -158,7 +163,7 @@ def labelled(log: ReadLog) -> Iterator[dict[str, Any] | None]:
     query was not recorded.
 
     Accepted: the first JUDGED_FIRST results are relevant. Edited: as labelled. Rejected: its labels where it has any.
-    A check that was rejected makes its memory stale.
+    A check that was rejected makes its memory stale; a memory that should not have been left out is relevant.
     """
     reads: dict[str, list[Item]] = {}
     for item in items(log, undecided=False):
@@ -198,6 +203,10 @@ def _merged(kept: Kept, found: Sequence[Item]) -> Labels:
         if item.kind == "check":
             if item.decision == "rejected" and item.subject is not None:
                 stale[item.subject] = None
+            continue
+        if item.kind in ("excluded", "drop") and item.labels is None:
+            if item.decision == "rejected" and item.subject is not None:
+                relevant[item.subject] = None
             continue
         if item.labels is not None:
             relevant |= dict.fromkeys(item.labels.relevant)

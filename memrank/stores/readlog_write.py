@@ -134,7 +134,11 @@ def _queue(connection: sqlite3.Connection, entry: Entry) -> None:
     insert = "INSERT OR IGNORE INTO review (identity, read_id, kind, subject, reasons, at) VALUES (?, ?, ?, ?, ?, ?)"
     call, at = entry.call, entry.call.at.timestamp()
     if entry.row["reasons"] != "[]":
-        row = (f"read:{call.read_id}", call.read_id, "triggered", None, entry.row["reasons"], at)
+        row: tuple[object, ...] = (f"read:{call.read_id}", call.read_id, "triggered", None, entry.row["reasons"], at)
+        connection.execute(insert, row)
+    for one in entry.left_out:
+        identity = f"{one.kind}:{call.read_id}:{one.id}"
+        row = (identity, call.read_id, one.kind, one.id, canonical_json([one.reason]), at)
         connection.execute(insert, row)
     for name in entry.checks:
         identity = f"check:{canonical_json([entry.namespace, name])}"

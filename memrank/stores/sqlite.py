@@ -12,7 +12,7 @@ from memrank.fields import LARGEST_COUNT, NAMES
 from memrank.fileio import canonical_json
 from memrank.indexing import Analyzer
 from memrank.plain import plain_text
-from memrank.records import read_record, write_record
+from memrank.records import read_record, record_text, write_record
 from memrank.stores import sqlite_file, sqlite_uses
 from memrank.stores.base import Snapshot, Uses, choose_namespace, visible
 from memrank.stores.sqlite_tenant import Namespace, pack_terms, pack_vector, parse_record
@@ -36,6 +36,9 @@ SET record = excluded.record, terms = excluded.terms, vector = excluded.vector, 
 
 _REPLACE = "UPDATE memories SET record = ?, changed = ? WHERE seq = ?"
 """For changes that leave the text as it is."""
+
+_ANNOTATE = "UPDATE memories SET record = ? WHERE seq = ?"
+"""For changes of what was derived only: nobody who holds the memory has to read it again."""
 
 # Steps from one namespace to the next through the index, instead of reading every entry of it.
 _NAMESPACES = """
@@ -121,7 +124,10 @@ class SqliteStore:
         return Snapshot(tenant=tenant, visible=visible(tenant, as_of, filters, tolerance), version=version, notes=notes)
 
     def store_version(self) -> str:
-        """Grows with every change; equal for equal memories of this file and its copies, and for nothing else."""
+        """Grows with every change; equal for equal memories of this file and its copies, and for nothing else.
+
+        What memrank derives (`records.DERIVED`) is no change: whoever holds the store open sees it with the next one.
+        """
         with self._reader.transaction() as connection:
             return sqlite_file.read_version(connection)
 
@@ -148,8 +154,8 @@ class SqliteStore:
 
         One transaction, all or nothing, however many there are: an import that was interrupted has changed nothing.
         Text is read in batches of `BATCH`. New memories come after those that are there, whatever position they have;
-        a replaced one keeps its place. A repeated id counts once, the last time. What is in the store as given is not
-        written again, so that importing a file twice changes nothing.
+        a replaced one keeps its place. A repeated id counts once, the last time. What is in the store as given, but for
+        what memrank derived, is not written again, so that importing a file twice changes nothing.
 
         Raises DataError for a memory that cannot be kept as JSON, StoreError where the store cannot be written.
         """
@@ -204,7 +210,9 @@ class SqliteStore:
     def set_metadata(self, values: Iterable[tuple[str | None, str, Mapping[str, object]]]) -> int:
         """Set keys of the metadata of memories, each given as (namespace, id, key to value); how many that changed.
 
-        One transaction. All else about a memory stays as it is; one that the store does not hold is passed over.
+        One transaction. All else about a memory stays as it is; one that the store does not hold is passed over. The
+        version of the store stays, too, where only what is derived changes (`records.DERIVED`): what was read of the
+        store still holds.
         Raises UsageError for a key that is a name of a field, and keeps nothing then.
         """
 
@@ -222,7 +230,7 @@ class SqliteStore:
         One transaction, so that nothing written meanwhile is lost. The text that is scored must stay as it is; a memory
         that the store does not hold is passed over.
         """
-        changed = 0
+        changed, stated = 0, False
         with self._writer.transaction(write=True) as connection:
             number = sqlite_file.change_number(sqlite_file.read_version(connection)) + 1
             for namespace, identity, change in edits:
@@ -230,11 +238,16 @@ class SqliteStore:
                 if row is None:
                     continue
                 memory, _ = parse_record(row[1], row[0], self._path)
-                record = _draft(change(memory)).record
-                if record != row[1]:
-                    connection.execute(_REPLACE, (record, number, row[0]))
-                    changed += 1
-            if changed:
+                draft = _draft(change(memory))
+                if draft.record == row[1]:
+                    continue
+                changed += 1
+                if record_text(draft.memory) == record_text(memory):
+                    connection.execute(_ANNOTATE, (draft.record, row[0]))
+                else:
+                    connection.execute(_REPLACE, (draft.record, number, row[0]))
+                    stated = True
+            if stated:
                 sqlite_file.write_version(connection, number)
         return changed
 
@@ -265,9 +278,12 @@ class SqliteStore:
             old = connection.execute(select, (memory.namespace, memory.id)).fetchone()
             if old is not None and old[0] == draft.record:
                 continue
+            there = None if old is None else parse_record(old[0], old[3], self._path)[0]
+            if there is not None and record_text(there) == record_text(memory):
+                continue
             row: list[object] = [memory.namespace, memory.id, draft.record, None, None, number]
             rows.append(row)
-            if old is not None and scored_text(parse_record(old[0], old[3], self._path)[0]) == text:
+            if there is not None and scored_text(there) == text:
                 row[3], row[4] = old[1], old[2]
             else:
                 unread.append((row, text))

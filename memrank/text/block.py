@@ -26,6 +26,9 @@ class Entry:
     """ISO 8601, made by memrank: the one thing beside the number that needs no escape."""
     by: str | None
     replaced_by: str | None
+    """Id of what replaces it, as the data say."""
+    outdated_by: str | None
+    """Id of what seems to state a newer value, as memrank infers."""
     text: str
     """Inert."""
 
@@ -51,10 +54,19 @@ _LESS = re.compile("[<\ufe64\uff1c]")
 
 
 def _lines(entry: Entry) -> str:
-    names = (("id", entry.id), ("date", entry.date), ("by", entry.by), ("replaced_by", entry.replaced_by))
-    shown = "".join(f' {name}="{_attribute(value)}"' for name, value in names if value)
+    shown = "".join(f' {name}="{_attribute(value)}"' for name, value in _attributes(entry).items() if value)
     mark = f"{_fenced(entry.mark)} " if entry.mark else ""
     return f"{entry.number}. {mark}<memory{shown}>{_fenced(entry.text)}</memory>"
+
+
+def _attributes(entry: Entry) -> dict[str, str | None]:
+    return {
+        "id": entry.id,
+        "date": entry.date,
+        "by": entry.by,
+        "replaced_by": entry.replaced_by,
+        "outdated_by": entry.outdated_by,
+    }
 
 
 def _fenced(text: str) -> str:
@@ -91,6 +103,7 @@ def _quoting(entry: Entry, quoted: Callable[[str], str], mark: str) -> str:
         *([entry.date] if entry.date else []),
         *([f"by {quoted(clip(entry.by, LONGEST_NAME))}"] if entry.by else []),
         *([f"replaced by {quoted(clip(entry.replaced_by, LONGEST_NAME))}"] if entry.replaced_by else []),
+        *([f"seems outdated by {quoted(clip(entry.outdated_by, LONGEST_NAME))}"] if entry.outdated_by else []),
     ]
     return f"{entry.number}. {f'{mark} ' if mark else ''}{quoted(entry.text)} ({', '.join(names)})"
 
@@ -129,7 +142,7 @@ def _markdown_foot(footer: str) -> list[str]:
 
 
 def _xml(entry: Entry) -> str:
-    names = {"id": entry.id, "date": entry.date, "by": entry.by, "replaced_by": entry.replaced_by, "mark": entry.mark}
+    names = {**_attributes(entry), "mark": entry.mark}
     shown = "".join(f' {name}="{_xml_attribute(value)}"' for name, value in names.items() if value)
     return f"<memory{shown}>{_referenced(entry.text)}</memory>"
 

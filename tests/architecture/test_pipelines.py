@@ -9,6 +9,7 @@ import pytest
 
 import memrank
 from memrank.nodes import plain
+from memrank.pipeline import UNQUEUED
 from memrank.specfile import load_spec, spec_schema
 from memrank.yamltext import read_yaml
 
@@ -74,5 +75,6 @@ def test_its_example_runs(path: Path) -> None:
     assert sum(item.tokens for item in ranking.results if "protected" not in item.flags) <= budget
     scores = [item.score for item in ranking.results]
     assert scores == sorted(scores, reverse=True)
-    assert {note.level for note in ranking.notes} <= {"info"}
+    assert (UNQUEUED in ranking.notes) == pipeline.spec.high_stakes
+    assert {note.level for note in ranking.notes if note != UNQUEUED} <= {"info"}
     assert ranking.context()

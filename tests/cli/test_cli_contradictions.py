@@ -60,7 +60,7 @@ def test_a_table_for_people_and_nothing_found(file: Path, tmp_path: Path) -> Non
     assert answer.out.startswith("5 memories, 2 contradictions\n")
     assert "dose-2" in answer.out
     alone = write_lines(tmp_path / "one.jsonl", ROWS[:1])
-    assert call("store", "contradictions", alone).out == "1 memories, 0 contradictions\n"
+    assert call("store", "contradictions", alone).out == "1 memory, 0 contradictions\n"
     nothing = tmp_path / "none.jsonl"
     nothing.write_text("")
     assert call("store", "contradictions", nothing).out == "0 memories, 0 contradictions\n"

@@ -1,6 +1,7 @@
 """`memrank conversation`: prune a file, keep a conversation, show what became of it; what is refused."""
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +116,24 @@ def test_one_chat_export_after_the_other_is_appended(tmp_path: Path) -> None:
         assert call("conversation", "add", state, part, "--json").json == {"new": 1, "total": i + 1}
     messages = prune(state, "--format", "messages").json
     assert [message["content"] for message in messages] == ["first", "second"]
+
+
+def test_strict_refuses_before_anything_is_recorded(file: Path, tmp_path: Path) -> None:
+    state = tmp_path / "talk.db"
+    assert call("conversation", "add", state, file).code == 0
+    with sqlite3.connect(state) as connection:  # a record in need of repair: its date cannot be read
+        connection.execute("UPDATE elements SET record = json_set(record, '$.created_at', 'soon') WHERE id = 'e1'")
+    connection.close()
+    refused = prune(state, "--strict")
+    assert (refused.code, refused.out, "--strict" in refused.err) == (3, "", True)
+    assert call("conversation", "show", state, "--json").json["prunings"] == []
+    assert prune(state).code == 0
+    assert len(call("conversation", "show", state, "--json").json["prunings"]) == 1
+
+
+def test_one_of_each_is_said_as_one(tmp_path: Path) -> None:
+    state = tmp_path / "talk.db"
+    added = call("conversation", "add", state, write_lines(tmp_path / "one.jsonl", [{"role": "user", "content": "a?"}]))
+    assert added.out == f"{state}: 1 new element, 1 in all\n"
+    assert prune(state, "--tokens", "estimate:0").out.startswith("1 token, 1 stays; ")
+    assert call("conversation", "show", state).out.startswith(f"{state}: 1 element, 1 pruning, 0 jumps\n")

@@ -14,6 +14,10 @@ from typing import Any
 import pytest
 from calling import Answer, call, read_terminal, start, write_lines
 
+import memrank
+from memrank.indexing import Analyzer
+from memrank.stores.sqlite import SqliteStore
+
 NOW = "2026-03-20T09:00:00Z"
 LATER = "2026-09-16T09:00:00Z"
 
@@ -74,6 +78,38 @@ def test_the_values_are_kept_and_nothing_else_changes(store: Path) -> None:
             del row["metadata"]
     assert after == before
     assert found == {"gone": 0.1, "undated": 0.2, "used": 0.65, "old": pytest.approx(0.9 * 0.98**6)}
+
+
+def test_keeping_the_values_is_no_change_of_the_store(store: Path, desk: Path) -> None:
+    """Caches go on, and a replay finds every memory as it was: nothing that anybody said has changed."""
+    desk.write_text(f"{desk.read_text()}reads: {{log: log.db, cache: {{size: 9}}}}\n")
+    pipeline = memrank.load(desk, store=store)
+    asked = {"query": "appointments", "as_of": NOW}
+    first = pipeline(**asked)
+    assert decay(store, "--json").json["written"] == 4
+    again = pipeline(**asked)
+    assert again.meta.cached
+    assert again.meta.store_version == memrank.load(desk, store=store)(**asked).meta.store_version
+    pipeline.close()
+    arguments = ("reads", "replay", first.meta.read_id, "--log", desk.with_name("log.db"), "--store", store)
+    replayed = call(*arguments, "--json").json
+    assert (replayed["reproduced"], replayed["store"]["changed"], replayed["store"]["rerun"]) == (True, [], True)
+    # A change of what is stated is one, whatever is kept beside it.
+    text = write_lines(store.with_name("new.jsonl"), [{"id": "old", "content": "Another text.", "importance": 0.9}])
+    assert call("store", "import", text, "--to", store, "--embedder", "none").code == 0
+    assert call(*arguments, "--json").json["store"]["changed"] == ["old"]
+    assert not pipeline(**asked).meta.cached
+    pipeline.close()
+
+
+def test_the_file_imported_again_keeps_the_values_and_the_version(store: Path, file: Path) -> None:
+    decay(store)
+    before = call("store", "export", store).out
+    with SqliteStore(store, Analyzer(embedder="none")) as kept:
+        version = kept.store_version()
+        assert call("store", "import", file, "--to", store, "--embedder", "none").code == 0
+        assert kept.store_version() == version
+    assert call("store", "export", store).out == before
 
 
 def test_run_again_it_writes_nothing_and_later_only_what_has_changed(store: Path) -> None:
@@ -146,6 +182,21 @@ def test_the_rules_are_those_of_the_spec(file: Path, desk: Path) -> None:
     found = {row["id"]: row["worth"] for row in decay(file, "--json", "--spec", desk).json["memories"]}
     assert found == {"gone": 3.0, "undated": 3.0, "used": 6.5, "old": 9.0, "soon": 5.0}
     assert "10 % a month (fact 0 %)" in decay(file, "--spec", desk).out
+
+
+def test_one_of_each_is_said_as_one(tmp_path: Path) -> None:
+    rows = [{"id": "a", "content": "x", "created_at": "2026-01-01"}, {"id": "b", "content": "x", "created_at": "2028"}]
+    store = tmp_path / "one.db"
+    imported = call(
+        "store", "import", write_lines(tmp_path / "in.jsonl", rows[:1]), "--to", store, "--embedder", "none"
+    )
+    assert imported.out == f"{store}: 1 memory written, 1 of them new, 1 in all\n"
+    assert call("store", "decay", store, "--as-of", NOW).out.endswith("1 memory; 1 value was written\n")
+    file = write_lines(tmp_path / "in.jsonl", rows)
+    said = call("store", "decay", file, "--as-of", NOW, "--top", 1).out
+    assert said.endswith("1 memory; 1 recorded after as_of is left out; nothing was written\n")
+    late = call("store", "decay", file, "--as-of", "2029-01-01", "--top", 1).out
+    assert late.endswith("1 of 2 memories is shown (--top); nothing was written\n")
 
 
 def test_what_was_recorded_later_is_left_out_and_said(file: Path, store: Path) -> None:

@@ -39,7 +39,7 @@ def test_a_run_is_recorded_and_shown(logged: Path) -> None:
     assert table.out.splitlines()[0].split() == ["read", "at", "returned", "judged", "top", "ms", "review", "query"]
     assert read_id[:8] in table.out
     shown = reads("show", read_id[:8], spec=logged)
-    assert shown.out.startswith(f"read {read_id}, 1 calls")
+    assert shown.out.startswith(f"read {read_id}, 1 call,")
     assert QUERY in shown.out
     whole = reads("show", read_id, "--json", spec=logged).json
     answer = call("run", logged, "--json").json
@@ -105,7 +105,7 @@ def test_used(logged: Path) -> None:
     store = logged.with_name("s.db")
     assert call("store", "import", logged.with_name("memories.jsonl"), "--to", store, "--embedder", "none").code == 0
     said = reads("used", read_id, "m2", "m2", "--session", "s", spec=logged)
-    assert (said.code, said.out) == (0, "1 uses recorded; no store that can be written is named\n")
+    assert (said.code, said.out) == (0, "1 use recorded; no store that can be written is named\n")
     counted = reads("used", read_id, "m2", "m1", "--store", store, "--json", spec=logged)
     assert counted.json == {"recorded": 2, "counted": 2, "limited": 0, "unknown": []}
     exported = {row["id"]: row.get("access_count", 0) for row in call("store", "export", store).rows}
@@ -270,3 +270,97 @@ def test_arguments_that_are_no_unicode(logged: Path) -> None:
     assert reads("review", "show", odd, spec=logged).code == 3
     assert reads("replay", read_id, "--set", f"ranker.{odd}=1", spec=logged).code == 2
     assert call("store", "forget", logged, odd, "--yes").code == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [(["log", "--since"], "--since"), (["stats", "--since"], "--since"), (["used", "READ", "m1", "--at"], "--at")],
+)
+@pytest.mark.parametrize("value", ["soonish", "2026-02-30", ""])
+def test_a_bad_date_names_its_option(command: list[str], name: str, value: str, logged: Path) -> None:
+    read_id = run(logged)
+    answer = reads(*(read_id if word == "READ" else word for word in command), value, spec=logged)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"error: {name} {value!r} cannot be read")
+    assert ("7d" in answer.err.partition("hint:")[2]) == (name == "--since")
+
+
+@pytest.mark.parametrize("value", ["nan", "-nan", "inf", "-inf", "-0.1", "1e999", "x"])
+def test_thresholds_are_finite_numbers(value: str, logged: Path) -> None:
+    run(logged)
+    for answer in (
+        reads("stats", f"--drift-threshold={value}", spec=logged),
+        call("store", "contradictions", logged.with_name("memories.jsonl"), f"--threshold={value}"),
+    ):
+        assert (answer.code, answer.out) == (2, "")
+        assert "Traceback" not in answer.err
+    assert reads("stats", "--drift-threshold", "0", spec=logged).code == 0
+
+
+def test_a_replay_does_not_pass_over_another_query(logged: Path) -> None:
+    read_id = run(logged)
+    other = reads("replay", read_id, "--query", "another", spec=logged)
+    assert (other.code, other.out) == (2, "")
+    assert "not the one that was asked" in other.err
+    assert "leave it out" in other.err
+    assert reads("replay", read_id, "--query", QUERY, spec=logged).code == 0
+
+
+def test_one_of_each_is_said_as_one(logged: Path) -> None:
+    rows = [{"id": f"q{k}", "query": "appointments", "query_time": "2026-03-20"} for k in range(2)]
+    assert call("run", logged, "--queries", write_lines(logged.with_name("q.jsonl"), rows)).code == 0
+    text = reads("stats", spec=logged).out
+    assert "cache            1 hit, rate 50.0 %\n" in text
+    assert "0 timeouts, 0 invalid answers" in text
+    drawn = reads("review", "list", "--all", "--sample", 1, spec=logged)
+    assert drawn.err in ("1 read drawn into the queue\n", "0 reads drawn into the queue\n")
+    read_id = reads("log", "--json", "--limit", 1, spec=logged).json[0]["read_id"]
+    assert reads("show", read_id, spec=logged).out.startswith(f"read {read_id}, 2 calls,")
+
+
+def test_high_stakes_without_a_log_say_so_and_strict_refuses(desk: Path) -> None:
+    desk.write_text(f"{SPEC}high_stakes: true\n")
+    answer = call("run", desk, "--format", "context")
+    assert answer.code == 0
+    assert "failure: reads: high_stakes: nothing can wait for review" in answer.err
+    assert answer.err.splitlines()[-1].endswith("needs review: ambiguous_top, high_stakes")
+    assert "review" not in answer.out
+    notes = call("run", desk, "--json").json["notes"]
+    assert [note["code"] for note in notes] == ["no_review_queue"]
+    refused = call("run", desk, "--strict")
+    assert (refused.code, refused.out, "nothing can wait" in refused.err) == (3, "", True)
+    desk.write_text(f"{SPEC}high_stakes: true\nreads: {{log: log.db}}\n")
+    assert call("run", desk, "--strict").err == ""
+
+
+def test_what_is_left_out_under_high_stakes_is_in_the_queue(logged: Path) -> None:
+    logged.write_text(
+        f"{SPEC.replace('relevance_threshold: 0.0', 'top_k: 1')}reads: {{log: log.db}}\nhigh_stakes: true\n"
+    )
+    read_id = run(logged)
+    found = reads("review", "list", "--json", spec=logged).json
+    excluded = call("run", logged, "--json").json["excluded"]
+    assert len(excluded) == 2
+    said = {(item["kind"], item["subject"], *item["reasons"]) for item in found[1:]}
+    assert said == {("excluded", item["id"], item["reason"]) for item in excluded}
+    assert reads("review", "accept", 1, spec=logged).out == "1: accepted\n"
+    assert reads("review", "decided", read_id, spec=logged).out == "undecided\n"
+    shown = reads("review", "show", 2, spec=logged)
+    assert found[1]["subject"] in shown.out
+    assert reads("review", "accept", read_id[:8], spec=logged).out == "1, 2, 3: accepted\n"
+    assert reads("review", "decided", read_id, spec=logged).out == "accepted\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["run", "SPEC", "--store", "no.jsonl"], ["store", "export", "no.jsonl"], ["store", "decay", "no.jsonl"],
+     ["store", "contradictions", "no.jsonl"], ["conversation", "prune", "no.jsonl", "--message", "x"]],
+)  # fmt: skip
+def test_the_hint_for_a_missing_file_fits_where_it_was_named(command: list[str], desk: Path) -> None:
+    answer = call(*(desk if word == "SPEC" else word for word in command))
+    assert (answer.code, answer.out) == (3, "")
+    assert "a relative path starts at the current folder" in answer.err
+    assert "spec" not in answer.err
+    desk.with_name("memories.jsonl").unlink()
+    of_spec = call("run", desk)
+    assert (of_spec.code, "paths in a spec are relative to the spec" in of_spec.err) == (3, True)

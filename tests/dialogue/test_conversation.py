@@ -12,7 +12,7 @@ from speaking import Record, assistant, call, document, judged, output, user
 from memrank.dialogue.conversation import Conversation
 from memrank.dialogue.elements import Element
 from memrank.dialogue.judge import Judgement
-from memrank.dialogue.prune import Limits, Scorer, prune
+from memrank.dialogue.prune import Limits, Pruned, Scorer, prune
 from memrank.errors import DataError, ServiceError, StoreError, UsageError
 from memrank.stores import sqlite_door
 
@@ -39,6 +39,21 @@ def codes(notes: Sequence[object]) -> list[str]:
 
 
 # It grows
+
+
+def test_what_is_refused_is_not_kept(talk: Conversation) -> None:
+    talk.add(TURNS)
+    seen = []
+
+    def refuse(pruned: Pruned) -> None:
+        seen.append(len(pruned.decisions))
+        raise DataError("no")
+
+    with pytest.raises(DataError):
+        talk.prune("Hello.", vet=refuse)
+    assert (seen, talk.history(), talk.jumps()) == ([5], [], [])
+    talk.prune("Hello.", vet=lambda pruned: None)
+    assert len(talk.history()) == 1
 
 
 def test_what_was_added_is_there_after_it_is_opened_again(talk: Conversation, path: Path) -> None:

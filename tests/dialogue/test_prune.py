@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from speaking import SAID, Record, assistant, call, conversations, document, jud
 from memrank.dialogue.elements import Element, read_elements
 from memrank.dialogue.judge import Judgement, judge
 from memrank.dialogue.prune import Decision, Limits, Pruned, Scorer, prune
-from memrank.errors import DataError, ServiceError, UsageError
+from memrank.errors import DataError, ScorerError, ServiceError, UsageError
 from memrank.tenant import count_tokens
 
 LONG = (
@@ -234,10 +236,36 @@ def test_the_conservative_policy() -> None:
 
 def test_another_fault_of_a_scorer_is_not_hidden() -> None:
     def broken(elements: Sequence[Element], message: str) -> Judgement:
-        raise ZeroDivisionError
+        raise ZeroDivisionError(elements[0].content)
 
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ScorerError, match=r"the scorer .*broken raised ZeroDivisionError\n") as raised:
         pruned(TURNS, scorer=broken)
+    assert isinstance(raised.value.__cause__, ZeroDivisionError)
+    assert str(TURNS[0]["content"]) not in str(raised.value)
+    assert raised.value.exit_status == 4
+
+
+def test_an_error_of_ours_from_a_scorer_stays_what_it_is() -> None:
+    def nested(elements: Sequence[Element], message: str) -> Judgement:
+        raise ScorerError("the scorer within raised KeyError")
+
+    with pytest.raises(ScorerError, match=r"^the scorer within"):
+        pruned(TURNS, scorer=nested)
+
+
+def test_a_scorer_may_give_plain_lists_and_numbers_of_numpy() -> None:
+    answer = replace(judged([0.5] * 6), decay=[0.5] * 6, replaced_by=(np.int64(1), *[None] * 5))  # type: ignore[arg-type]
+    found = pruned(TURNS, scorer=by(answer))
+    assert found.decisions[0].replaced_by == found.elements[1].id
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, {"decay": [0.5] * 6}, replace(judged([0.5] * 6), decay=["x"] * 6)],  # type: ignore[arg-type]
+)
+def test_what_is_no_judgement(answer: Any) -> None:
+    with pytest.raises(UsageError, match="the scorer"):
+        pruned(TURNS, scorer=lambda elements, message: answer)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,33 @@ def test_what_is_kept(file: ConversationFile) -> None:
 def test_a_place_that_is_taken_is_passed_over(file: ConversationFile) -> None:
     file.add([("#2", {"content": "a"}), ("#3", {"content": "b"}), (None, {"content": "c"}), (None, {"content": "d"})])
     assert [r["id"] for r in file.records()] == ["#2", "#3", "#4", "#5"]
+
+
+def test_a_number_is_never_given_out_again(file: ConversationFile, path: Path) -> None:
+    fill(file)
+    assert file.forget("#3") == 1
+    file.close()
+    file.add([(None, {"content": "new"})])
+    assert [r["id"] for r in file.records()] == ["#1", "#2", "#4"]
+    # Not where names and places have come apart either.
+    file.add([("#5", {"content": "named so"}), (None, {"content": "next"})])
+    assert file.forget("#6") == 1
+    file.add([(None, {"content": "last"})])
+    assert [r["id"] for r in file.records()] == ["#1", "#2", "#4", "#5", "#7"]
+
+
+def test_a_file_of_the_first_version_goes_on_counting(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(conversation, "MIGRATIONS", MIGRATIONS[:1])
+        sqlite_door.create(path, conversation.CONVERSATION)
+    names = ("#1", "x", "#9", "#12 of them", "#" + "7" * 30)
+    run_sql(
+        path,
+        *(f"""INSERT INTO elements (id, record) VALUES ('{n}', '{{"id": "{n}", "content": "c"}}')""" for n in names),
+    )
+    with closing(ConversationFile(path)) as file:
+        file.add([(None, {"content": "new"})])
+        assert [r["id"] for r in file.records()] == [*names, "#10"]
 
 
 def test_points_of_elements_that_are_there(file: ConversationFile) -> None:

@@ -11,6 +11,7 @@ from memrank.errors import DataError, UsageError
 from memrank.pipeline import Pipeline, Ranking
 from memrank.stores import readlog_review as review
 from memrank.stores.readlog import ReadLog
+from memrank.stores.readlog_list import Line, lines
 from memrank.stores.readlog_review import Item, Labels
 
 AT = datetime(2026, 4, 1, tzinfo=UTC)
@@ -31,6 +32,10 @@ def log_of(of: Pipeline, folder: Path) -> ReadLog:
 
 def queue(log: ReadLog, *, undecided: bool = False) -> tuple[Item, ...]:
     return review.items(log, undecided=undecided)
+
+
+def calls(log: ReadLog) -> tuple[Line, ...]:
+    return lines(log, since=0.0, text=None, needs_review=True, limit=None)
 
 
 def decide(log: ReadLog, name: str, decision: Any, labels: Labels | None = None) -> None:
@@ -154,3 +159,83 @@ def test_what_is_not_in_the_queue(name: str, tmp_path: Path) -> None:
     _, _, log = high_stakes(tmp_path)
     with pytest.raises(DataError, match=r"in the review queue|holds no read"):
         review.find(log, name)
+
+
+# Under high stakes, everything that is left out waits for a person, too
+
+LEFT_OUT = [
+    record("good", "The rate is four percent."),
+    record("weak", "The rate is five percent."),
+    record("past", "The rate was three percent.", expires_at="2026-01-01"),
+    record("ancient", "The rate was two percent.", days=700),
+    record("replaced", "The rate was one percent.", superseded_by="good"),
+    record("turn", "The rate, said the user.", session_id="s", role="user", turn=1),
+]
+JUDGED = {"good": 0.9, "weak": 0.05, "past": 0.8, "ancient": 0.8, "replaced": 0.8, "turn": 0.15}
+CUT = {"relevance_threshold": 0.1, "stale_after": "365d", "weights": {"relevance": 1.0}}
+DROPS = {"keep_last_turns": 0, "decay_threshold": 0.5, "drop_threshold": 0.8, "max_tokens": 1000}
+QUIET = {**NEVER, "stale_score_above": 1.0}
+WAITING = [
+    ("triggered", None, ("high_stakes",)),
+    ("drop", "ancient", ("stale",)),
+    ("drop", "past", ("expired",)),
+    ("drop", "replaced", ("superseded",)),
+    ("drop", "turn", ("turn_dropped",)),
+    ("excluded", "weak", ("below_relevance",)),
+]
+
+
+def left_out(folder: Path, **more: Any) -> tuple[Pipeline, Ranking, ReadLog]:
+    of = logged(
+        folder, **{"high_stakes": True, "relevance": JUDGED, "ranker": CUT, "pruner": DROPS, "review": QUIET, **more}
+    )
+    ranking = read(of, LEFT_OUT)
+    return of, ranking, log_of(of, folder)
+
+
+def test_every_memory_that_is_left_out_waits_by_itself(tmp_path: Path) -> None:
+    of, ranking, _ = left_out(tmp_path)
+    assert [item.id for item in ranking.results] == ["good"]
+    read(of, LEFT_OUT)
+    found = queue(log_of(of, tmp_path))
+    assert sorted(((i.kind, i.subject, i.reasons) for i in found), key=lambda row: row[1] or "") == WAITING
+    assert {item.read_id for item in found} == {ranking.meta.read_id}
+
+
+def test_without_high_stakes_what_is_left_out_waits_for_nobody(tmp_path: Path) -> None:
+    _, _, log = left_out(tmp_path, high_stakes=False)
+    assert queue(log) == ()
+
+
+def test_a_read_is_decided_when_all_of_it_is(tmp_path: Path) -> None:
+    of, ranking, log = left_out(tmp_path)
+    for item in queue(log):
+        assert of.decided(ranking.meta.read_id) == "undecided"
+        assert [line.decision for line in calls(log)] == ["undecided"]
+        decide(log, str(item.number), "accepted")
+    assert of.decided(ranking.meta.read_id) == "accepted"
+    # Accepting that something is left out says nothing about what is relevant.
+    assert [row and (row["relevant"], row["metadata"]["stale"]) for row in review.labelled(log)] == [(["good"], [])]
+    weak = next(item for item in queue(log) if item.subject == "weak")
+    decide(log, str(weak.number), "rejected")
+    decide(log, "1", "accepted")
+    assert of.decided(ranking.meta.read_id) == "rejected"
+    assert [line.decision for line in calls(log)] == ["rejected"]
+    assert [row and row["relevant"] for row in review.labelled(log)] == [["good", "weak"]]
+
+
+def test_a_whole_read_is_decided_by_its_id(tmp_path: Path) -> None:
+    of, ranking, log = left_out(tmp_path)
+    decide(log, ranking.meta.read_id, "edited", Labels(relevant=("good",)))
+    assert of.decided(ranking.meta.read_id) == "edited"
+    assert queue(log, undecided=True) == ()
+
+
+@pytest.mark.parametrize("reads", [None, {"cache": {"size": 5}}])
+def test_without_a_log_every_answer_says_that_nothing_can_wait(reads: Any) -> None:
+    of = pipeline(high_stakes=True, **({} if reads is None else {"reads": reads}))
+    for _ in range(2):
+        ranking = read(of, FOUR)
+        assert [(note.level, note.code) for note in ranking.notes] == [("failure", "no_review_queue")]
+        assert ranking.meta.cached in (False, reads is not None)
+    assert read(pipeline(), FOUR).notes == ()
