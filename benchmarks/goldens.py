@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memrank.asking import moment
-from memrank.cli.queries import Row, question
 from memrank.errors import NamespaceError
 from memrank.indexing import Analyzer
+from memrank.queryrows import Row, question
 from memrank.stores.jsonl import FileStore
 from memrank.tenant import scored_text
 from memrank.types import Memory

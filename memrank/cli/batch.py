@@ -9,9 +9,10 @@ from typing import Any
 
 from memrank.cli.output import Notices, deliver, json_text, tell
 from memrank.cli.progress import progress, size_of
-from memrank.cli.queries import Row, opened, question, rows
+from memrank.cli.queries import opened
 from memrank.errors import DataError, MemrankError, ScorerError, ServiceError, StoreError, UsageError
 from memrank.pipeline import Pipeline
+from memrank.queryrows import Row, question, rows
 from memrank.render.lines import run_row
 from memrank.result import utc_text
 from memrank.stores.base import check_filters

@@ -1,0 +1,1 @@
+"""Golden sets, and what a pipeline is worth on them."""
