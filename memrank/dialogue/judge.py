@@ -6,20 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from memrank.dialogue.elements import Element
-from memrank.dialogue.evidence import (
-    Relations,
-    features_of,
-    last_turns,
-    relations,
-)
+from memrank.dialogue.evidence import features_of, last_turns
 from memrank.dialogue.links import link_features
+from memrank.dialogue.relations import Relations, relations
 from memrank.dialogue.relevance import relevance_to
 from memrank.indexing import Analyzer
 from memrank.score.dialogue import faded, shipped, with_relevance
 from memrank.text.talk import cues_of, questions
 from memrank.types import Bools, Floats
 
-PROTECTED_FROM = 0.2
+PROTECTED_FROM = .12
 """Probability from which an element counts as owing something: rather one too many."""
 UNKEPT = 0.7
 """How little of a promise for later may be told as done, so that it is still owed."""

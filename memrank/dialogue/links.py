@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from memrank.claimpairs import Comparer
 from memrank.dialogue.elements import Element
-from memrank.dialogue.evidence import Relations, reruns
+from memrank.dialogue.evidence import reruns
+from memrank.dialogue.relations import Relations
 from memrank.indexing import Analyzer, Vocabulary, index
 from memrank.score import contradiction
 from memrank.tenant import Tenant

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from speaking import SAID, Record, assistant, call, conversations, document, elements, output, plain_analyzer, user
 
-from memrank.dialogue.evidence import features, last_turns, relations, reruns
+from memrank.dialogue.evidence import features, last_turns, reruns
+from memrank.dialogue.relations import relations
 from memrank.score.dialogue import shipped
 from memrank.types import Floats
 
