@@ -15,7 +15,7 @@ from memrank.score.dialogue import faded, shipped, with_relevance
 from memrank.text.talk import cues_of, questions
 from memrank.types import Bools, Floats
 
-PROTECTED_FROM = .12
+PROTECTED_FROM = .1
 """Probability from which an element counts as owing something: rather one too many."""
 UNKEPT = 0.7
 """How little of a promise for later may be told as done, so that it is still owed."""
@@ -77,7 +77,12 @@ def judge(
     decay = np.where(gone, 1.0, decay)
     # What nobody has replied to, or only put off, is open without a doubt, however long ago it was asked; and so is
     # what was promised for a later time and nothing shows to be done.
-    certain = (found["unanswered"] > 0) | (found["deferred"] > 0) | (found["promised_later"] >= UNKEPT)
+    certain = np.logical_or.reduce(
+        [
+            *(found[name] > 0 for name in ("unanswered", "deferred", "request_waits")),
+            *(found[name] >= UNKEPT for name in ("promised_later", "committed", "remaining")),
+        ]
+    )
     owing = (worth.protected >= PROTECTED_FROM) | (certain & (n <= SHORT))
     protection = carried(_protection(elements, owing, last_turns(elements, keep_last_turns)), replaced)
     return Judgement(

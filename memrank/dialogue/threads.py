@@ -17,6 +17,9 @@ LONELY = 40
 SETTLES = 0.2
 """Share of words, or meaning, that a late answer has in common with the question that was put off."""
 
+NEAR = 2
+"""Elements after a request within which a call of a tool is taken to work on it."""
+
 
 def threads(elements: Sequence[Element], related: Relations, cues: Sequence[frozenset[str]]) -> dict[str, Floats]:
     """Whether what an element asks, promises or leaves to be done was answered or done since; each of shape (n,)."""
@@ -56,6 +59,7 @@ def threads(elements: Sequence[Element], related: Relations, cues: Sequence[froz
         "settled": settled * said,
         "committed": said * _each(commits, elements) * open_still,
         "remaining": said * _each(remains, elements) * open_still,
+        "request_waits": wanted * user * _unworked(elements) * np.maximum(silent, put_off),
         "last_request": _last(wanted * user),
         "reply_puts_off": np.maximum(asking, wanted) * said * _of(reply, _each(puts_off, elements)),
     }
@@ -63,6 +67,14 @@ def threads(elements: Sequence[Element], related: Relations, cues: Sequence[froz
 
 def _each(read: Callable[[str], bool], elements: Sequence[Element]) -> Floats:
     return np.array([float(read(element.content)) for element in elements], dtype=np.float64)
+
+
+def _unworked(elements: Sequence[Element]) -> Floats:
+    """1 for what no call of a tool follows at once."""
+    calls = [i for i, element in enumerate(elements) if element.kind == "tool_call"]
+    return np.array(
+        [float(not any(i < k <= i + NEAR for k in calls)) for i in range(len(elements))], dtype=np.float64
+    )
 
 
 def _of(place: NDArray[np.int64], values: Floats) -> Floats:
