@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 TARGETS = {1: 0.1, 2: 0.45, 3: 0.8, 4: 0.95, 5: 1.0}
 """The middle of each class of decay."""
-RIDGE = 0.01
+RIDGE = 0.03
 OWING_RIDGE = 0.02
 LINK_RIDGE = 0.001
 OWING = (
@@ -37,7 +37,7 @@ OWING = (
 )  # fmt: skip
 """Features that tell what still owes something: the others add noise."""
 FOLDS = 6
-PREMATURE = 0.015
+PREMATURE = 0.004
 RECENT = 3
 """Turns that are kept anyway, and so do not count."""
 

@@ -14,7 +14,8 @@ from memrank.indexing import Analyzer
 from memrank.tenant import count_tokens
 from memrank.text.claims import read_claim
 from memrank.text.acts import asks
-from memrank.text.talk import CUES, called, cues_of, ends_in_question, questions
+from memrank.text.replies import smalltalk
+from memrank.text.talk import called, cues_of, ends_in_question, questions
 from memrank.types import Bools, Floats
 
 RECENT = 4
@@ -49,7 +50,7 @@ def features_of(elements: Sequence[Element], related: Relations) -> dict[str, Fl
         "last": (n - place <= 2).astype(np.float64),
         "opening": (place == _first_user(elements)).astype(np.float64),
         "length": np.log1p(tokens),
-        **{f"cue_{name}": _mark(name in found for found in cues) * spoken for name in CUES},
+        **{f"cue_{name}": _mark(name in found for found in cues) * spoken for name in ("request", "later")},
         "asks": _mark(asks(element.content) for element in elements) * spoken,
         "asks_twice": _mark(questions(element.content) > 1 for element in elements) * spoken,
         "asks_last": _mark(ends_in_question(element.content) for element in elements) * spoken,
@@ -58,9 +59,9 @@ def features_of(elements: Sequence[Element], related: Relations) -> dict[str, Fl
         **threads(elements, related, cues),
         **_reruns(reruns(elements, related), elements, related),
     }
-    out["user_lasting"] = kinds["user"] * out["cue_lasting"]
+    out["user_lasting"] = kinds["user"] * _mark("lasting" in found for found in cues)
     out["old_call"] = (calls + outputs) * out["back"]
-    out["old_small"] = out["cue_smalltalk"] * (tokens < 15)
+    out["small_talk"] = _mark(smalltalk(element.content) for element in elements) * spoken
     return out
 
 

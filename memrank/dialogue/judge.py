@@ -15,7 +15,7 @@ from memrank.score.dialogue import faded, shipped, with_relevance
 from memrank.text.talk import cues_of, questions
 from memrank.types import Bools, Floats
 
-PROTECTED_FROM = .1
+PROTECTED_FROM = 0.1
 """Probability from which an element counts as owing something: rather one too many."""
 UNKEPT = 0.7
 """How little of a promise for later may be told as done, so that it is still owed."""
@@ -195,7 +195,7 @@ def _why(
         said.append("what it promises seems done since")
     if found["told"][i] > 0.3:
         said.append("its result was told since")
-    if found["old_small"][i]:
+    if found["small_talk"][i]:
         said.append("small talk")
     if found["user_lasting"][i]:
         said.append("states a lasting wish or limit of the user")
