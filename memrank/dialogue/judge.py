@@ -10,9 +10,11 @@ from memrank.dialogue.evidence import features_of, last_turns
 from memrank.dialogue.links import link_features
 from memrank.dialogue.relations import Relations, relations
 from memrank.dialogue.relevance import relevance_to
+from memrank.dialogue.topic import off_topic, shifted
 from memrank.indexing import Analyzer
 from memrank.score.dialogue import faded, shipped, with_relevance
-from memrank.text.talk import cues_of, questions
+from memrank.text.acts import asks, commits, remains, requests
+from memrank.text.talk import cues_of
 from memrank.types import Bools, Floats
 
 PROTECTED_FROM = 0.1
@@ -23,8 +25,6 @@ SHORT = 100
 """Elements up to which these signs are sure: in a longer one, what settles a matter may share no word with it."""
 REPLACED_FROM = 0.35
 """Probability from which a later element counts as what corrects or replaces an earlier one."""
-SHIFTED_BELOW = 0.12
-"""Meaning and words that a message shares with the last turns, at most, when it starts another topic."""
 PUSH = 0.15
 """How far a topic shift pushes what was talked about last, of what is left to worthless."""
 
@@ -69,9 +69,9 @@ def judge(
     worth = shipped().worth(found)
     relevance = relevance_to(elements, asked, analyzer)
     decay = with_relevance(worth.decay, relevance)
-    shift = _shifted(elements, related, message)
+    shift = shifted(elements, related, message, analyzer)
     if shift:
-        decay = faded(decay, _off_topic(elements, related), PUSH)
+        decay = faded(decay, off_topic(elements, related), PUSH)
     replaced = _replaced(elements, related, analyzer)
     gone = np.array([place is not None for place in replaced], dtype=np.bool_)
     decay = np.where(gone, 1.0, decay)
@@ -119,13 +119,18 @@ def carried(protection: Sequence[str | None], replaced: Sequence[int | None]) ->
 
 
 def _owed(element: Element) -> str | None:
-    """What a turn leaves open, by its words."""
-    cues = cues_of(element.content)
+    """What a turn may leave open, by its words."""
+    said = element.content
+    if commits(said):
+        return COMMITMENT
+    if asks(said):
+        return QUESTION
+    if remains(said) or requests(said):
+        return ACTION
+    cues = cues_of(said)
     if "promise" in cues and (element.kind == "assistant" or "later" in cues or "request" not in cues):
         return COMMITMENT
-    if questions(element.content):
-        return QUESTION
-    return ACTION if cues & {"request", "later", "defer"} else None
+    return ACTION if cues & {"request", "later"} else None
 
 
 def _replaced(elements: Sequence[Element], related: Relations, analyzer: Analyzer) -> tuple[int | None, ...]:
@@ -153,23 +158,6 @@ def _leads_to(successors: Sequence[int | None], start: int, end: int) -> bool:
     while at is not None and at != end:
         at = successors[at]
     return at == end
-
-
-def _shifted(elements: Sequence[Element], related: Relations, message: str) -> bool:
-    """Whether a message shares next to nothing with the last turns, or says itself that it changes the topic."""
-    n = len(elements)
-    if not message.strip():
-        return False
-    recent = [i for i in range(n) if elements[i].turn >= elements[-1].turn - 1]
-    same = max(max(float(related.held[n, i]), float(related.held[i, n]), float(related.cosine[i, n])) for i in recent)
-    return same < SHIFTED_BELOW or ("shift" in cues_of(message) and same < 2 * SHIFTED_BELOW)
-
-
-def _off_topic(elements: Sequence[Element], related: Relations) -> Floats:
-    """How little each element has to do with the message, in [0, 1]."""
-    n = len(elements)
-    close = np.maximum(related.held[:n, n], related.cosine[:n, n])
-    return np.clip(1.0 - close / (2 * SHIFTED_BELOW), 0.0, 1.0)
 
 
 def _why(

@@ -97,7 +97,7 @@ _CONTINUES = Pattern(r"^\W*(?:and|but|or|so|then|because|yes|yep|yeah|no|nope|ok
                      r"|maybe|perhaps|probably|newest|to)\b")
 _WHOLE = Pattern(
     r"^(?:\W*(?:please|hi|hello|also),? )?(?:(?:who|what|when|where|how|which|why)(?:'s| \w+)? (?:\w+ )?(?:is|are|was|were|do|does|did|has|have|can|could|should|would|won|will|goes|costs?|the|audits)\b|(?:can|could|would|will|do|did"
-    r"|does|is|are|have|has) (?:you|i|we|my|our|the|there|anyone|someone)\b|(?:i|we|my|our|the|his|her|your) \w+|please \w+|[a-z]+ (?:me|the|my|our|an?)\b|there (?:is|are)\b)"
+    r"|does|is|are|have|has) (?:you|i|we|my|our|the|there|anyone|someone)\b|(?:i|we|my|our|the|his|her|your) \w+|please \w+|there (?:is|are)\b)"
 )
 
 
