@@ -1,4 +1,4 @@
-"""Which threads of a conversation are still open: questions without an answer, promises not kept, things still to do."""
+"""Which threads of a conversation are still open: questions not answered, promises not kept, things still to do."""
 
 from collections.abc import Callable, Sequence
 
@@ -67,9 +67,7 @@ def _each(read: Callable[[str], bool], elements: Sequence[Element]) -> Floats:
 def _unworked(elements: Sequence[Element]) -> Floats:
     """1 for what no call of a tool follows at once."""
     calls = [i for i, element in enumerate(elements) if element.kind == "tool_call"]
-    return np.array(
-        [float(not any(i < k <= i + NEAR for k in calls)) for i in range(len(elements))], dtype=np.float64
-    )
+    return np.array([float(not any(i < k <= i + NEAR for k in calls)) for i in range(len(elements))], dtype=np.float64)
 
 
 def _of(place: NDArray[np.int64], values: Floats) -> Floats:
