@@ -14,7 +14,7 @@ from memrank.indexing import Analyzer
 from memrank.tenant import count_tokens
 from memrank.text.acts import asks
 from memrank.text.claims import read_claim
-from memrank.text.replies import smalltalk
+from memrank.text.smalltalk import smalltalk
 from memrank.text.talk import called, cues_of, ends_in_question, questions
 from memrank.types import Bools, Floats
 

@@ -18,7 +18,7 @@ from memrank.indexing import Analyzer, Vocabulary, index
 from memrank.score import contradiction
 from memrank.tenant import Tenant
 from memrank.text.claims import read_claim
-from memrank.text.replies import corrects
+from memrank.text.corrections import corrects
 from memrank.types import Floats
 
 Places = NDArray[np.int64]

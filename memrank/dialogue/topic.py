@@ -8,7 +8,7 @@ from memrank.dialogue.elements import Element
 from memrank.dialogue.relations import Relations
 from memrank.indexing import Analyzer
 from memrank.text.acts import asks, requests
-from memrank.text.replies import sets_apart, stands_alone
+from memrank.text.asides import sets_apart, stands_alone
 from memrank.text.talk import ends_in_question
 from memrank.types import Floats
 
