@@ -61,7 +61,17 @@ def features_of(elements: Sequence[Element], related: Relations) -> dict[str, Fl
     }
     out["user_lasting"] = kinds["user"] * _mark("lasting" in found for found in cues)
     out["old_call"] = (calls + outputs) * out["back"]
-    out["small_talk"] = _mark(smalltalk(element.content) for element in elements) * spoken
+    return out
+
+
+def idle(elements: Sequence[Element]) -> Bools:
+    """What only passes the time, shape (n,). The reply to a question does not: "fine" may settle it."""
+    out = np.zeros(len(elements), dtype=np.bool_)
+    asked = False
+    for i, element in enumerate(elements):
+        if element.kind in ("user", "assistant"):
+            out[i] = smalltalk(element.content) and not asked
+            asked = asks(element.content)
     return out
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from memrank.dialogue.elements import Element
-from memrank.dialogue.evidence import features_of, last_turns
+from memrank.dialogue.evidence import features_of, idle, last_turns
 from memrank.dialogue.links import link_features
 from memrank.dialogue.relations import Relations, relations
 from memrank.dialogue.relevance import relevance_to
@@ -20,11 +20,13 @@ from memrank.types import Bools, Floats
 PROTECTED_FROM = 0.1
 """Probability from which an element counts as owing something: rather one too many."""
 UNKEPT = 0.7
-"""How little of a promise for later may be told as done, so that it is still owed."""
+"""How little of a promise, or of what was left to be done, may be told as done, so that it is still owed."""
 SHORT = 100
 """Elements up to which these signs are sure: in a longer one, what settles a matter may share no word with it."""
 REPLACED_FROM = 0.35
 """Probability from which a later element counts as what corrects or replaces an earlier one."""
+IDLE = 0.95
+"""Decay at least of what only passes the time."""
 PUSH = 0.15
 """How far a topic shift pushes what was talked about last, of what is left to worthless."""
 
@@ -74,24 +76,27 @@ def judge(
         decay = faded(decay, off_topic(elements, related), PUSH)
     replaced = _replaced(elements, related, analyzer)
     gone = np.array([place is not None for place in replaced], dtype=np.bool_)
-    decay = np.where(gone, 1.0, decay)
-    # What nobody has replied to, or only put off, is open without a doubt, however long ago it was asked; and so is
-    # what was promised for a later time and nothing shows to be done.
-    certain = np.logical_or.reduce(
-        [
-            *(found[name] > 0 for name in ("unanswered", "deferred", "request_waits")),
-            *(found[name] >= UNKEPT for name in ("promised_later", "committed", "remaining")),
-        ]
-    )
-    owing = (worth.protected >= PROTECTED_FROM) | (certain & (n <= SHORT))
+    passing = idle(elements)
+    decay = np.where(gone, 1.0, np.where(passing, np.maximum(decay, IDLE), decay))
+    owing = (worth.protected >= PROTECTED_FROM) | (_surely_owing(found) & (n <= SHORT))
     protection = carried(_protection(elements, owing, last_turns(elements, keep_last_turns)), replaced)
     return Judgement(
         decay=decay,
         protection=protection,
         replaced_by=replaced,
         topic_shift=shift,
-        rationale=tuple(_why(elements, found, protection, replaced, relevance, i) for i in range(n)),
+        rationale=tuple(_why(elements, found, passing, protection, replaced, relevance, i) for i in range(n)),
     )
+
+
+def _surely_owing(found: dict[str, Floats]) -> Bools:
+    """What nobody has replied to, or only put off, is open without a doubt, however long ago it was asked; and so is
+    what was promised or left to be done, and nothing shows to be done.
+    """
+    waiting = [found[name] > 0 for name in ("unanswered", "deferred", "request_waits")]
+    undone = [found[name] >= UNKEPT for name in ("promised_later", "committed", "remaining")]
+    surely: Bools = np.logical_or.reduce([*waiting, *undone])
+    return surely
 
 
 def _protection(elements: Sequence[Element], owing: Bools, last: Bools) -> tuple[str | None, ...]:
@@ -163,6 +168,7 @@ def _leads_to(successors: Sequence[int | None], start: int, end: int) -> bool:
 def _why(
     elements: Sequence[Element],
     found: dict[str, Floats],
+    passing: Bools,
     protection: Sequence[str | None],
     replaced: Sequence[int | None],
     relevance: Floats,
@@ -183,7 +189,7 @@ def _why(
         said.append("what it promises seems done since")
     if found["told"][i] > 0.3:
         said.append("its result was told since")
-    if found["small_talk"][i]:
+    if passing[i]:
         said.append("small talk")
     if found["user_lasting"][i]:
         said.append("states a lasting wish or limit of the user")

@@ -14,27 +14,30 @@ _HEART = frozenset(
     worries problem sorry apologise apologize apologies bless enjoy hope fun weather fancy goodness gracious kind sweet
     star legend best wishes birthday christmas easter weekend relief pity shame surprise joke funny good well poor dear
     grief crossed sunny rainy cold hot warm freezing interesting impressive beautiful complain later soon understand see
-    """.split()
+    """.split()  # noqa: SIM905
 )
 _FILL = frozenset(
     """
-    a an the i i'm i've i'd me my you you're you've your yours we we're us our he she they them it it's its that that's
-    this these what what's how how's so very much lot lots such really too quite rather truly all both one another some
-    any every is are was were be been am has have had having do does did can can't could couldn't will would i'll you'll
-    let's may might to for of in on at by from with and but or as if than then there here now today tonight tomorrow
-    again back day days week year time times long great-day hear heard meet meeting met talk talking speak speaking say
-    said saying help helped helping helpful message note patience waiting wait reaching out contacting asking question
-    point idea job work stuff news make made makes making know come came get got go going keep up trip journey travels
-    safe home rest sleep care take mention trouble bother inconvenience delay concern frustrating annoying everyone
-    everybody folks friend friends mate guys team sir madam until next no not at anytime same more most over done
-    having's look looking feel better merry happy new holidays holiday fingers being like sorting
-    sounds yes yep yeah nope heavens god lord mind don't won't ever thought coming nothing just pop
-    """.split()
+    a an the i i'm i've i'd me my you you're you've your yours we we're us our he she they them it it's its that
+    that's this these what what's how how's so very much lot lots such really too quite rather truly all both one
+    another some any every is are was were be been am has have had having do does did can can't could couldn't will
+    would i'll you'll let's may might to for of in on at by from with and but or as if than then there here now
+    today tonight tomorrow again back day days week year time times long hear heard meet meeting met talk talking
+    speak speaking say said saying help helped helping helpful message note patience waiting wait reaching out
+    contacting asking question point idea job work stuff news make made makes making know come came get got go going
+    keep up trip journey travels safe home rest sleep way care take mention trouble bother inconvenience delay
+    concern frustrating annoying everyone everybody folks friend friends mate guys team sir madam until next no not
+    at anytime same more most over done look looking feel better merry happy new holidays holiday fingers being like
+    sorting sounds yes yep yeah nope heavens god lord mind don't won't ever thought coming nothing just pop
+    """.split()  # noqa: SIM905
 )
 _MOST = 14
 """Words of a sentence that still passes the time."""
 _WORD = Pattern(r"[^\W_][\w'’]*(?:-\w+)*")
-_SET = Pattern(r"\b(?:that|you)(?:'s|'ve)? (?:really )?made my (?:day|week)|much appreciated|and you\W*$|same to you|you too")
+_SET = Pattern(
+    r"\b(?:that|you)(?:'s|'ve)? (?:really )?made my (?:day|week)|much appreciated|and you\W*$|same to you"
+    r"|you too"
+)
 
 
 @lru_cache(maxsize=20_000)
@@ -45,7 +48,7 @@ def smalltalk(text: str) -> bool:
 
 
 def pleasant(sentence: str) -> bool:
-    """Whether a sentence, in lower case, is a pleasantry: all of its words may stand in one, and one is at its heart."""
+    """Whether a sentence, in lower case, is a pleasantry: all of its words may stand in one, one at its heart."""
     if sentence.endswith("?"):
         return idle_question(sentence)
     words = [found[0] for found in _WORD.finditer(sentence)]
