@@ -49,7 +49,7 @@ def summarize(text: str, weights: Mapping[str, float], terms: Callable[[str], li
 def extract(text: str, asked: Mapping[str, float], terms: Callable[[str], list[str]], max_bytes: int) -> str:
     """Extract of at most `max_bytes` of UTF-8: the sentences that carry most names, numbers, decisions and asked words.
 
-    Sentences (lines, for a tool's output) are taken by what they carry a byte, and stand in their own order. One that
+    Sentences (lines, for a tool's output) are taken by what they carry a byte, and stand in their own order, each once. One that
     leans on the sentence before it ("It is 45 million") brings that along, or as much of its start as has room.
     """
     pieces = [part.strip() for line in text[:SCANNED].splitlines() for part in _SENTENCE.findall(line) if part.strip()]
@@ -57,7 +57,7 @@ def extract(text: str, asked: Mapping[str, float], terms: Callable[[str], list[s
     chosen: dict[int, str] = {}
     room = max_bytes
     for i in sorted(range(len(pieces)), key=lambda i: (-worth[i], i)):
-        if i in chosen or _bytes(pieces[i]) > room or worth[i] <= 0:
+        if i in chosen or pieces[i] in chosen.values() or _bytes(pieces[i]) > room or worth[i] <= 0:
             continue
         brought = _brought(pieces, i, chosen, room - _bytes(pieces[i]))
         if brought is None:

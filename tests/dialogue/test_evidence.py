@@ -57,9 +57,9 @@ def test_a_result_between_them_is_no_reply() -> None:
 
 def test_a_promise_and_what_keeps_it() -> None:
     promise = assistant("I'll send you the invoice on Friday.")
-    assert of(promise, user("Good."))["promised"][0] == 1
+    assert of(promise, user("Good."))["promised_later"][0] == 1
     kept = of(promise, user("Good."), assistant("The invoice was sent on Friday."))
-    assert kept["promised"][0] < 0.5
+    assert kept["promised_later"][0] < 0.5
     assert kept["promise_kept"][0] > 0.5
 
 
