@@ -49,8 +49,9 @@ def summarize(text: str, weights: Mapping[str, float], terms: Callable[[str], li
 def extract(text: str, asked: Mapping[str, float], terms: Callable[[str], list[str]], max_bytes: int) -> str:
     """Extract of at most `max_bytes` of UTF-8: the sentences that carry most names, numbers, decisions and asked words.
 
-    Sentences (lines, for a tool's output) are taken by what they carry a byte, and stand in their own order, each once. One that
-    leans on the sentence before it ("It is 45 million") brings that along, or as much of its start as has room.
+    Sentences (lines, for a tool's output) are taken by what they carry a byte, each once, and stand in their own order.
+    One that leans on the sentence before it ("It is 45 million") brings that along, or as much of its start as has
+    room.
     """
     pieces = [part.strip() for line in text[:SCANNED].splitlines() for part in _SENTENCE.findall(line) if part.strip()]
     worth = [_carries(piece, asked, terms) / (len(piece) + LONG_SENTENCE) for piece in pieces]
