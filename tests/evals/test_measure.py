@@ -117,17 +117,18 @@ def test_errors_against_scores_given_by_hand() -> None:
     scores = {
         "a": {"relevance": 1.0, "freshness": 0.5, "combined": 0.1},
         "b": {"relevance": 0.2, "combined": 0.3},
-        "gone": {"relevance": 0.6},
+        "missed": {"relevance": 0.6, "freshness": 0.9},
     }
     query = labelled(relevant=["a"], scores=scores)
     values = of(query, ["a"], "MAE", judged=judged(["a", "b"], [0.8, 0.4]))
-    # What was not judged was given 0.
+    # What was not judged was given 0; how fresh it would have been nobody said.
     assert values["MAE_relevance"] == pytest.approx((0.2 + 0.2 + 0.6) / 3)
     assert values["MAE_freshness"] == pytest.approx(0.1)
     assert values["MAE_combined"] == values["MAE"] == pytest.approx((0.1 + 0.2) / 2)
     assert not any(name.startswith("MAE") for name in of(query, ["a"]))
     assert not any(name.startswith("MAE") for name in of(labelled(), [], judged=judged([], [])))
     only = labelled(scores={"a": {"freshness": 0.5}})
+    assert of(only, [], judged=judged(["b"], [0.5])) == {"Brier": 0.25, "empty_ok": 1}
     assert {name for name in worst(only) if name.startswith("MAE")} == {"MAE_freshness"}
 
 
@@ -185,7 +186,11 @@ queries = st.builds(
     must_not=some,
     asks_previous=st.booleans(),
     sensitivity=st.sampled_from([None, "recent"]),
-    scores=st.dictionaries(st.sampled_from(IDS), st.fixed_dictionaries({"relevance": st.floats(0, 1)}), max_size=3),
+    scores=st.dictionaries(
+        st.sampled_from(IDS),
+        st.fixed_dictionaries({"relevance": st.floats(0, 1), "freshness": st.floats(0, 1)}),
+        max_size=3,
+    ),
     expected_actions=st.dictionaries(st.sampled_from(IDS), st.sampled_from(["keep_full", "drop"]), max_size=3),
 )
 
@@ -195,7 +200,7 @@ def test_a_failure_is_never_worth_more_than_an_answer(query: Labelled, ranked: l
     also = ("MAE", "P@1", "stale@3", "recall@2")
     values = of(query, ranked, *also, judged=judged(IDS[: len(said)], said), sensitivity="recent", actions={})
     failed = worst(query, also=also)
-    assert set(failed) - {"risk", "Brier"} <= set(values) <= set(failed)
+    assert set(failed) - {"risk", "Brier", "MAE_freshness"} <= set(values) <= set(failed)
     for name, value in values.items():
         assert 0 <= value <= 1
         assert (failed[name] >= value) if lower_is_better(name) else (failed[name] <= value)
