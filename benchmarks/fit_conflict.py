@@ -6,7 +6,8 @@ Each FOLDER is a golden set whose queries name `metadata.stale` ids (superseded 
 ids (its replacement; the relevant ids that are not stale where it is left out). A pair (older candidate, newer
 candidate) of one query's best candidates is positive when the older is stale and the newer current. The negatives
 that count most are those whose older candidate is relevant: demoting it would cost relevance. Logistic regression
-with a quadratic penalty on standardised features, each set with equal weight; deterministic.
+with a quadratic penalty on standardised features, each set with equal weight; deterministic. Of a set that states
+parts, only `fit` is read.
 """
 
 import json
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from fit_relevance import arguments_of
+from goldens import fitting_rows, relevant_ids
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
@@ -47,8 +49,7 @@ stages: [{kind: prefilter.hybrid.v1, top_k: 100}, {kind: temporal.v1}, {kind: ra
 def pairs(folder: Path) -> Iterator[tuple[Floats, Floats, Floats]]:
     """Features (pairs, features), labels and weights of each query of a set."""
     pipeline = build(parse_spec(SPEC), folder, "fit", store=folder / "memories.jsonl")
-    for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in fitting_rows(folder):
         meta = row.get("metadata") or {}
         try:
             pool = pipeline.candidates(row["query"], as_of=row["query_time"], namespace=row["group"])
@@ -60,7 +61,7 @@ def pairs(folder: Path) -> Iterator[tuple[Floats, Floats, Floats]]:
         best = order(shipped().probability(judged_columns(slate)))[:MAX_PAIRED]
         found = evidence(slate, best)
         ids = [slate.memory(int(k)).id for k in best]
-        relevant, stale = set(row["relevant"]), set(meta.get("stale") or [])
+        relevant, stale = relevant_ids(row), set(meta.get("stale") or [])
         current = (set(meta.get("current") or []) or relevant - stale) if stale else set()
         old, new = np.nonzero(possible(found)[:OLDER])
         is_stale = np.array([ids[i] in stale for i in old], dtype=np.bool_)

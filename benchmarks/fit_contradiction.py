@@ -17,6 +17,7 @@ from pathlib import Path
 
 import boosting
 import numpy as np
+from goldens import GoldenSet, relevant_ids
 from numpy.typing import NDArray
 from pairsets import Pairs, read_pairs, tenant_of
 
@@ -68,11 +69,11 @@ def golden_tenants(pairs: Pairs) -> Iterator[tuple[Tenant, set[tuple[str, str]]]
 def set_tenants(folder: Path) -> Iterator[tuple[Tenant, set[tuple[str, str]]]]:
     """The tenants of a golden set, and the pairs that are known to be stale and current."""
     apart: set[tuple[str, str]] = set()
-    for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    # Of every part: pairs that are known to conflict are never taken for unrelated ones.
+    for row in GoldenSet(folder).rows:
         meta = row.get("metadata") or {}
         stale = set(meta.get("stale") or [])
-        apart |= {(old, new) for old in stale for new in set(meta.get("current") or row["relevant"]) - stale}
+        apart |= {(old, new) for old in stale for new in set(meta.get("current") or relevant_ids(row)) - stale}
     memories = read_memories(folder / "memories.jsonl").memories
     for name in dict.fromkeys(memory.namespace for memory in memories):
         own = [memory for memory in memories if memory.namespace == name]

@@ -2,7 +2,8 @@
 
     python benchmarks/fit_relevance.py FOLDER [FOLDER ...] [--out FILE]
 
-Each FOLDER is a golden set (memories.jsonl, queries.jsonl). Two steps, both deterministic (no random number is drawn):
+Each FOLDER is a golden set (memories.jsonl, queries.jsonl); of one that states parts, only `fit` is read. Two steps,
+both deterministic (no random number is drawn):
 
 1. Order. The features that order the candidates of a query are fitted by listwise softmax cross-entropy (Cao et al.
    2007): each set, and in it each answerable query, with equal weight; signs fixed to what the feature means; a
@@ -16,14 +17,13 @@ Fit only on sets whose licence allows it. The sets that the shipped file was fit
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from goldens import fitting_rows, relevant_ids
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
@@ -76,21 +76,16 @@ class Example:
     labels: Floats
 
 
-def rows(folder: Path) -> list[dict[str, Any]]:
-    """The queries of a golden set."""
-    return [json.loads(line) for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
 def examples(folder: Path) -> list[Example]:
-    """Every query of a golden set whose tenant exists, through memrank's own prefilter."""
+    """Every query that may be fitted on and whose tenant exists, through memrank's own prefilter."""
     pipeline = build(parse_spec(SPEC), folder, "fit", store=folder / "memories.jsonl")
     out = []
-    for row in rows(folder):
+    for row in fitting_rows(folder):
         try:
             slate = pipeline.candidates(row["query"], as_of=row["query_time"], namespace=row["group"])
         except NamespaceError:
             continue
-        relevant = set(row["relevant"])
+        relevant = relevant_ids(row)
         labels = np.array([slate.memory(k).id in relevant for k in range(len(slate))], dtype=np.float64)
         out.append(Example(judged_columns(slate), labels))
     return out
@@ -99,7 +94,7 @@ def examples(folder: Path) -> list[Example]:
 def foreign(folder: Path, other: Path) -> list[Example]:
     """The queries of another set, asked of this set's tenants in turn: nothing there answers them."""
     pipeline = build(parse_spec(SPEC), folder, "fit", store=folder / "memories.jsonl")
-    own, asked = rows(folder), rows(other)
+    own, asked = fitting_rows(folder), fitting_rows(other)
     tenants = list(dict.fromkeys(row["group"] for row in own))
     out = []
     for k in range(min(len(own), MOST_FOREIGN)):

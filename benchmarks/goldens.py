@@ -1,7 +1,7 @@
 """Golden sets as every compared system sees them: for each query, what its tenant knew by then."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -137,6 +137,19 @@ def _hours(now: float, when: Floats) -> Floats:
     known = np.isfinite(when)
     ages = np.maximum(0.0, now - when) / 3600.0
     return np.where(known, ages, np.median(ages[known]) if known.any() else 0.0)
+
+
+def fitting_rows(folder: Path) -> list[dict[str, Any]]:
+    """The rows of a set that may be fitted on: its part `fit`, and what states no part."""
+    lines = (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()
+    found = [json.loads(line) for line in lines if line.strip()]
+    return [row for row in found if row.get("split", "fit") == "fit"]
+
+
+def relevant_ids(row: Mapping[str, Any]) -> set[str]:
+    """What helps to answer, listed or graded; grade 0 is none."""
+    given = row["relevant"]
+    return {name for name, grade in given.items() if grade > 0} if isinstance(given, Mapping) else set(given)
 
 
 def text_of(memory: Memory) -> str:
