@@ -55,12 +55,20 @@ def _asked(query: Labelled, tenants: set[str | None]) -> Iterator[Finding]:
 
 
 def _unknown(query: Labelled, own: str | None, spaces: Mapping[str, set[str | None]]) -> Iterator[Finding]:
-    labels = {"relevant": query.relevant, "stale": query.stale, "current": query.current}
+    labels: dict[str, Iterable[str]] = {
+        "relevant": set(query.relevant),
+        "stale": query.stale,
+        "current": query.current - set(query.relevant),
+    }
     for name, ids in labels.items():
         yield from _told("unknown_id", query, f"{name}: no such memory", (i for i in ids if i not in spaces))
         foreign = (i for i in ids if i in spaces and own not in spaces[i])
         yield from _told("other_tenant", query, f"{name}: of another namespace than the one that asks", foreign)
-    anywhere = {"must_not": query.must_not, "scores": query.scores, "expected_actions": query.expected_actions}
+    anywhere: dict[str, Iterable[str]] = {
+        "must_not": query.must_not,
+        "scores": query.scores,
+        "expected_actions": query.expected_actions,
+    }
     for name, ids in anywhere.items():
         yield from _told("unknown_id", query, f"{name}: no such memory", (i for i in ids if i not in spaces))
 

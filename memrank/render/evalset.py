@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from memrank.evals.check import Balance, Checked, RuleShare
 from memrank.evals.finding import Finding
@@ -16,8 +16,8 @@ from memrank.text.inert import clip
 SCHEMA = "memrank.evalset-check/1"
 LABEL = 40
 TEXT = 200
-MOST = 50
-"""Findings of a table; JSON has all."""
+MOST = 10
+"""Findings of one kind in a table; JSON has all."""
 
 
 def checked_json(found: Sequence[Checked]) -> dict[str, object]:
@@ -129,5 +129,17 @@ def _findings(findings: Sequence[Finding], level: str, seen: Look) -> list[str]:
         Column(title="where", cell=lambda row: clip(row.where, LABEL), justify="left", widest=LABEL),
     ]
     detail: Column[Finding] = Column(title="what", cell=lambda row: clip(row.detail, TEXT), justify="left")
-    lines = grid_lines(columns, detail, found[:MOST], width=table_width(seen.width), colour=seen.colour)
-    return lines if len(found) <= MOST else [*lines, f"{len(found) - MOST} more; --json has all"]
+    return grid_lines(columns, detail, _cut(found), width=table_width(seen.width), colour=seen.colour)
+
+
+def _cut(found: Sequence[Finding]) -> list[Finding]:
+    """The first few of each code, then how many more there are of it."""
+    codes: dict[str, list[Finding]] = {}
+    for finding in found:
+        codes.setdefault(finding.code, []).append(finding)
+    shown = []
+    for same in codes.values():
+        shown += same[:MOST]
+        if len(same) > MOST:
+            shown.append(replace(same[0], where="", detail=f"{len(same) - MOST} more; --json has all"))
+    return shown

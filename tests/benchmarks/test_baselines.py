@@ -1,0 +1,46 @@
+"""The tables of plain rules and of agreement in the READMEs of the golden sets are those that are computed."""
+
+import shutil
+from pathlib import Path
+
+import baselines
+import numpy as np
+import pytest
+
+from memrank.evals.evalset import load
+from memrank.score.intervals import Bootstrap
+
+EVALSETS = Path(__file__).resolve().parents[2] / "evalsets"
+NAMES = ("agent-memory", "chat-context", "clinical", "finance", "news")
+
+
+def test_the_tables_are_current(capsys: pytest.CaptureFixture[str]) -> None:
+    baselines.main([*(str(EVALSETS / name) for name in NAMES), "--check"])
+    assert capsys.readouterr().out == "all current\n"
+
+
+def test_a_table_that_is_not_is_told_and_written_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "news"
+    shutil.copytree(EVALSETS / "news", folder)
+    whole = (folder / "README.md").read_text(encoding="utf-8")
+    (folder / "README.md").write_text(whole.replace("| bm25 | all | ", "| bm25 | all | 1"), encoding="utf-8")
+    with pytest.raises(SystemExit, match="not current"):
+        baselines.main([str(folder), "--check"])
+    baselines.main([str(folder)])
+    assert (folder / "README.md").read_text(encoding="utf-8") == whole
+    assert load(folder).notes == ()
+
+
+def test_a_readme_without_the_blocks_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "news"
+    shutil.copytree(EVALSETS / "news", folder)
+    (folder / "README.md").write_text("Nothing.\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match="0 blocks named baselines"):
+        baselines.main([str(folder)])
+
+
+def test_figures_are_short() -> None:
+    draws = Bootstrap(["a", "b"], seed=1, resamples=50)
+    assert baselines.figure(draws.estimate(np.array([np.nan, np.nan]))) == ""
+    assert baselines.figure(draws.estimate(np.array([0.25, np.nan]))) == ".250"
+    assert baselines.figure(draws.estimate(np.array([1.0, 1.0]))) == "1.000 [1.00, 1.00]"
