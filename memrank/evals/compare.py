@@ -85,6 +85,7 @@ class Comparison:
     ranked_by: tuple[str, ...]
     resamples: int
     tests: int
+    """How many differences are tested, and so corrected for."""
 
     @property
     def named(self) -> tuple[tuple[str, Report], ...]:
@@ -103,13 +104,13 @@ def compare(reports: Sequence[Report], groups: Sequence[str], *, ranked_by: Sequ
     first, *rest = reports
     names = _names([report.spec for report in reports])
     measures = [_measures(first, other) for other in rest]
-    tests = sum(map(len, measures))
-    resamples = max(first.resamples, FINEST * tests)
+    resamples = max(first.resamples, FINEST * sum(map(len, measures)))
     bootstrap = Bootstrap(groups, seed=first.seed, resamples=resamples)
     found = [
         [*_differences(first, other, shared, bootstrap), *_costs(first, other, bootstrap)]
         for other, shared in zip(rest, measures, strict=True)
     ]
+    tests = sum(not math.isnan(one.p) for many in found for one in many)
     corrected = iter(holm([one.p for many in found for one in many]))
     others = tuple(
         Against(
@@ -254,7 +255,7 @@ def _changes(first: Report, other: Report, ranked_by: Sequence[str]) -> tuple[Ch
         measure = next((name for name in ranked_by if name in old and name in new), None)
         if measure is None:
             continue
-        gain = (new[measure] - old[measure]) * (-1 if lower_is_better(measure) else 1)
+        gain = old[measure] - new[measure] if lower_is_better(measure) else new[measure] - old[measure]
         change = Change(
             query_id=before.query_id,
             measure=measure,
