@@ -23,6 +23,8 @@ CHARACTER = 6.6
 """About what a character of a label takes."""
 STYLES = 6
 DOT = 3.5
+TOWER, CUT = 2.0, 4
+"""A bin is cut where it is more than twice as high as the fifth highest."""
 
 Point = tuple[float, float]
 
@@ -148,17 +150,9 @@ def histogram(
     if not shares:
         return _nothing(title)
     edges = [axis.low + (axis.high - axis.low) * k / bins for k in range(bins + 1)]
-    frame = _Frame(axis, Axis(low=0, high=1.05 * max(max(found) for found in shares.values())))
-    floor = frame.up(0)
+    frame = _Frame(axis, Axis(low=0, high=_highest([share for found in shares.values() for share in found])))
     marks = [
-        element(
-            "rect",
-            x=frame.across(edges[k]) + 0.5,
-            y=frame.up(share),
-            width=frame.across(edges[k + 1]) - frame.across(edges[k]) - 1,
-            height=floor - frame.up(share),
-            class_=f"s{at % STYLES} fill",
-        )
+        _column(frame, (edges[k], edges[k + 1]), share, at)
         for at, found in enumerate(shares.values())
         for k, share in enumerate(found)
         if share > 0
@@ -169,8 +163,31 @@ def histogram(
         [interval_text(edges[k], edges[k + 1]), *(f"{100 * found[k]:.1f} %" for found in shares.values())]
         for k in range(bins)
     ]
-    swatch = [(f"{name} (n {counts[name]})", "fill") for name in shares]
+    top = frame.y.high
+    swatch = [(f"{name} (n {counts[name]}){_cut(found, edges, top)}", "fill") for name, found in shares.items()]
     return _figure([*_axes(frame, x_label, "share of the group"), *marks], swatch, title, heads, rows)
+
+
+def _highest(shares: Sequence[float]) -> float:
+    """The top of the axis. Few bins that tower above all others are cut, so that the others can be seen."""
+    rising = sorted(shares)
+    towers = [share for share in rising if share > TOWER * rising[-1 - CUT]] if len(rising) > CUT else []
+    rest = rising[: len(rising) - len(towers)]
+    return 1.1 * (rest[-1] if towers and rest[-1] > 0 else rising[-1])
+
+
+def _column(frame: _Frame, edges: tuple[float, float], share: float, at: int) -> Html:
+    left, right = frame.across(edges[0]) + 0.5, frame.across(edges[1]) - 0.5
+    top, floor = frame.up(share), frame.up(0)
+    return element("rect", x=left, y=top, width=right - left, height=floor - top, class_=f"s{at % STYLES} fill")
+
+
+def _cut(found: Sequence[float], edges: Sequence[float], top: float) -> str:
+    """What the legend says of the bins of a group that are higher than the drawing."""
+    told = [
+        f"{100 * share:.0f} % from {edges[k]:.3g} to {edges[k + 1]:.3g}" for k, share in enumerate(found) if share > top
+    ]
+    return f"; cut: {', '.join(told)}" if told else ""
 
 
 def _shares(values: Sequence[float], axis: Axis, bins: int) -> list[float]:

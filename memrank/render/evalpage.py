@@ -1,5 +1,6 @@
 """The HTML page of an evaluation: of one report, or of several with their differences."""
 
+import math
 from collections.abc import Sequence
 
 from memrank.evals.compare import Against, Change, Comparison, Difference
@@ -9,7 +10,7 @@ from memrank.evals.outcome import Outcome
 from memrank.evals.report import Report
 from memrank.render import evalparts
 from memrank.render.chart import interval
-from memrank.render.markup import Child, Html, element, figure_text, interval_text, join
+from memrank.render.markup import Child, Html, element, figure_text, interval_text, join, signed
 from memrank.render.page import (
     Heading,
     Section,
@@ -31,8 +32,6 @@ REGRESSIONS = 20
 """Queries that are shown, of each pipeline, as those that lost the most."""
 NAME = 80
 TONES: dict[str, Tone] = {"better": "good", "worse": "bad", "even": "plain"}
-UNEQUAL_SIGNS = 1.0
-"""Differences of measures from 0 to 1 are drawn from -1 to 1."""
 
 
 def report_page(report: Report, queries: Sequence[Labelled] = (), extra: Sequence[Html | Section] = ()) -> str:
@@ -113,19 +112,21 @@ def _figure(report: Report, name: str) -> str:
 def _differences(other: Against, comparison: Comparison) -> Section:
     titles = ("first", "other", "difference", "95 % interval", "p, corrected", "n", "won", "tied", "lost")
     heads = [Heading("measure"), Heading("result"), *(Heading(title, number=True) for title in titles)]
-    rows = [_difference(one) for one in other.differences]
+    tested = [one for one in other.differences if not math.isnan(one.p)]
+    ends = [abs(end) for one in tested for end in (one.low, one.difference, one.high)]
+    most = max(filter(math.isfinite, ends), default=0) or 1.0
+    rows = [_difference(one, most if one in tested else None) for one in other.differences]
     intro = (
         f"{clip(other.name, NAME)} minus {clip(comparison.name, NAME)}, on the queries that both have the measure for. "
         f"The p-values are two-sided, from {comparison.resamples} resamples by {comparison.first.unit}, corrected for "
         f"{counted(comparison.tests, 'test')} (Holm). Costs and latencies are not tested."
     )
     caption = f"{clip(other.name, NAME)}: paired differences"
-    heads.append(Heading("-1 to 1"))
+    heads.append(Heading(f"-{figure_text(most)} to {figure_text(most)}"))
     return Section(f"{clip(other.name, NAME)}: differences", [table(heads, rows, caption=caption)], intro)
 
 
-def _difference(one: Difference) -> list[Child]:
-    drawn = abs(one.difference) <= UNEQUAL_SIGNS and one.p == one.p
+def _difference(one: Difference, most: float | None) -> list[Child]:
     return [
         one.measure,
         badge(one.verdict, TONES[one.verdict]),
@@ -138,14 +139,8 @@ def _difference(one: Difference) -> list[Child]:
         f"{one.wins}",
         f"{one.ties}",
         f"{one.losses}",
-        interval(one.difference, one.low, one.high, (-UNEQUAL_SIGNS, UNEQUAL_SIGNS)) if drawn else "",
+        "" if most is None else interval(one.difference, one.low, one.high, (-most, most)),
     ]
-
-
-def signed(value: float) -> str:
-    """A difference for people, with its sign where it is not 0."""
-    told = figure_text(value)
-    return f"+{told}" if value > 0 and float(told.replace(",", "")) > 0 else told
 
 
 def _changes(other: Against, comparison: Comparison, labels: dict[str, Labelled]) -> Section:

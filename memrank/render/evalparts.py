@@ -22,6 +22,7 @@ from memrank.render.page import (
     facts,
     listing,
     paragraph,
+    side_by_side,
     subheading,
     summary,
     table,
@@ -65,7 +66,7 @@ def about(report: Report) -> Html:
         ("spec", f"{report.spec} ({report.spec_sha256[:12]})"),
         ("queries", ", ".join(left)),
         ("queries.jsonl", report.queries_sha256[:12]),
-        ("store version", report.store_version),
+        ("store version", report.store_version[:12]),
         ("intervals", f"95 %, {report.resamples} resamples by {report.unit}, seed {report.seed}"),
     ]
     return facts([(name, clip(value, TEXT)) for name, value in pairs])
@@ -100,7 +101,7 @@ def measures_section(report: Report) -> Section:
             figure_text(one.value),
             interval_text(one.low, one.high),
             f"{one.n}",
-            interval(one.value, one.low, one.high) if 0 <= one.value <= 1 and one.high <= 1 else "",
+            interval(one.value, one.low, one.high) if _is_share(name) else "",
         ]
         for name, one in report.figures.items()
     ]
@@ -112,6 +113,10 @@ def measures_section(report: Report) -> Section:
     ]
     blocks = [table(heads, rows, caption="Measures of all queries that they apply to")]
     return Section("Measures", [*blocks, *_gates(report)])
+
+
+def _is_share(measure: str) -> bool:
+    return measure != "leaks" and not measure.startswith(("latency_", "lm_", "cost_"))
 
 
 def _gates(report: Report) -> list[Html]:
@@ -161,7 +166,7 @@ def calibration(named: Sequence[tuple[str, Report]]) -> Section:
         )
     return Section(
         "Calibration",
-        blocks,
+        [side_by_side(*blocks)],
         "Every memory that was judged counts once for each query. On the dashed line, what was judged .7 relevant is "
         "relevant in 7 of 10 cases.",
     )
@@ -180,7 +185,9 @@ def distributions(report: Report) -> Section:
     ):
         groups = {"relevant": values[relevant].tolist(), "not relevant": values[~relevant].tolist()}
         blocks.append(histogram(groups, title=f"{title} of what is labelled relevant, and of the rest", x_label=title))
-    return Section("Scores", blocks, "The less the two groups overlap, the better a threshold tells them apart.")
+    return Section(
+        "Scores", [side_by_side(*blocks)], "The less the two groups overlap, the better a threshold tells them apart."
+    )
 
 
 def decay(report: Report) -> Section:
