@@ -39,7 +39,8 @@ class Difference:
     """95 % interval; NaN where fewer than two groups have the measure."""
     n: int
     p: float
-    """Two-sided, by the bootstrap. NaN: not tested, because it cannot be or because it is a cost."""
+    """Two-sided, by the bootstrap. NaN: not tested. Costs are not, nor what is the same for every query: it could show
+    no difference, and would only weaken the correction of the others (Tarone 1990)."""
     corrected: float
     """`p` after Holm's correction for all tests of the comparison."""
     wins: int
@@ -48,6 +49,13 @@ class Difference:
     losses: int
     verdict: Verdict
     """`even` unless `corrected` is below 0.05."""
+
+    @property
+    def told(self) -> str:
+        """The verdict for people: `same` where no query differs, `not tested` for what is not."""
+        if math.isnan(self.p):
+            return "not tested" if self.wins or self.losses else "same"
+        return self.verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +188,8 @@ def _differences(first: Report, other: Report, measures: Sequence[str], bootstra
     for measure in measures:
         a, b = _column(other, measure), _column(first, measure)
         told = bootstrap.paired(a, b)
-        found.append(_difference(measure, b, a, told, told.p))
+        differs = bool((np.abs(a - b) > TIE).any())  # NaN does not
+        found.append(_difference(measure, b, a, told, told.p if differs else math.nan))
     return found
 
 

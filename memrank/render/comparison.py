@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from memrank.evals.compare import Against, Change, Comparison, Difference
 from memrank.render.grid import Column, grid_lines, table_width
-from memrank.render.markup import NONE, figure_text, interval_text, signed
+from memrank.render.markup import figure_text, interval_text, signed
 from memrank.text.counted import counted
 from memrank.text.inert import clip
 
@@ -36,12 +36,8 @@ def _table(differences: Sequence[Difference], width: int, colour: bool) -> list[
         Column(title="n", cell=lambda one: f"{one.n}", from_width=70),
         Column(title="won/tied/lost", cell=lambda one: f"{one.wins}/{one.ties}/{one.losses}", from_width=100),
     ]
-    verdict: Column[Difference] = Column(title="result", cell=_result, justify="left")
+    verdict: Column[Difference] = Column(title="result", cell=lambda one: one.told, justify="left")
     return grid_lines(columns, verdict, differences, width=width, colour=colour)
-
-
-def _result(one: Difference) -> str:
-    return one.verdict if one.verdict != "even" else NONE
 
 
 def _lost(other: Against, width: int, colour: bool) -> list[str]:

@@ -129,7 +129,7 @@ def _differences(other: Against, comparison: Comparison) -> Section:
 def _difference(one: Difference, most: float | None) -> list[Child]:
     return [
         one.measure,
-        badge(one.verdict, TONES[one.verdict]),
+        badge(one.told, TONES[one.verdict]),
         figure_text(one.first),
         figure_text(one.other),
         signed(one.difference),

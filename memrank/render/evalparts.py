@@ -50,10 +50,9 @@ WANTED = 10
 """Relevant memories of such a query that are followed."""
 AGES = 10
 """Groups of equal size that ages are put in."""
-TEXT = 300
+TEXT, ID = 300, 80
 TONES: Mapping[bool | None, Tone] = {True: "good", False: "bad", None: "plain"}
 """Of a gate that holds, one that fails, and none."""
-_NUMBERS = ("value", "95 % interval", "n")
 
 
 def about(report: Report) -> Html:
@@ -108,7 +107,7 @@ def measures_section(report: Report) -> Section:
     heads = [
         Heading("measure"),
         Heading("better"),
-        *(Heading(name, number=True) for name in _NUMBERS),
+        *(Heading(name, number=True) for name in ("value", "95 % interval", "n")),
         Heading("0 to 1"),
     ]
     blocks = [table(heads, rows, caption="Measures of all queries that they apply to")]
@@ -299,14 +298,14 @@ def query_blocks(outcome: Outcome, query: Labelled | None) -> list[Html]:
         pairs += [("as of", clip(str(query.asked["as_of"]), TEXT))] if query.asked.get("as_of") else []
     if isinstance(outcome, Unscored):
         return [facts(pairs), paragraph(outcome.why)]
-    pairs += [(name, figure_text(value)) for name, value in outcome.values.items()]
-    blocks = [facts(pairs)]
+    values = [(name, figure_text(value)) for name, value in outcome.values.items()]
+    blocks = [facts(pairs), facts(values, small=True)]
     if isinstance(outcome, Failed):
         return [*blocks, paragraph(f"{outcome.code}: {outcome.message}")]
     if query is not None:
         blocks.append(_wanted(outcome.judged, query))
     rows: list[list[Child]] = [
-        [clip(name, TEXT), figure_text(score), _kind(name, query), clip(why, TEXT)] for name, score, why in outcome.top
+        [clip(name, ID), figure_text(score), _kind(name, query), clip(why, TEXT)] for name, score, why in outcome.top
     ]
     heads = [Heading("id"), Heading("score", number=True), Heading("labelled"), Heading("why")]
     first = table(heads, rows, caption="First results") if rows else paragraph("Nothing was returned.")
@@ -327,7 +326,7 @@ def _wanted(judged: Judged, query: Labelled) -> Html:
             if at is None
             else [figure_text(float(one[at])) for one in (judged.relevance, judged.freshness, judged.score)]
         )
-        rows.append([clip(name, TEXT), f"{query.relevant[name]:g}", rank, *numbers])
+        rows.append([clip(name, ID), f"{query.relevant[name]:g}", rank, *numbers])
     titles = ("grade", "rank", "relevance", "freshness", "score")
     heads = [Heading("id"), *(Heading(title, number=True) for title in titles)]
     return table(heads, rows, caption=f"What is relevant ({len(query.relevant)} in all)")

@@ -114,11 +114,10 @@ def badge(label: str, tone: Tone) -> Html:
     return element("span", label, class_=f"badge {tone}")
 
 
-def facts(pairs: Sequence[tuple[str, Child]]) -> Html:
-    """What something is: names and their values."""
-    return element(
-        "dl", *(element("div", element("dt", name), element("dd", value)) for name, value in pairs), class_="facts"
-    )
+def facts(pairs: Sequence[tuple[str, Child]], *, small: bool = False) -> Html:
+    """What something is: names and their values. `small`: many short ones, close together."""
+    items = (element("div", element("dt", name), element("dd", value)) for name, value in pairs)
+    return element("dl", *items, class_="facts small" if small else "facts")
 
 
 def summary(tiles: Sequence[Tile]) -> Html:
