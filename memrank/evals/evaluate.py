@@ -58,13 +58,7 @@ def evaluate(
     a store, and what its store raises where it cannot be read.
     """
     _check(queries)
-    store = pipeline.store
-    if store is None:
-        raise UsageError("no memories: the pipeline has no store", hint="build it over the memories of the evalset")
-    key = key_of(
-        *(__version__, shipped_model(), seed, sorted(also)),
-        *(pipeline.spec_sha256, evalset.queries_sha256, store.store_version()),
-    )
+    key = journal_key(pipeline, evalset, seed=seed, also=also)
     asker = _Asker(pipeline, queries, evalset, tuple(also))
     told = progress or _ignore
     with Journal(journal, key) if journal is not None else nullcontext() as kept:
@@ -77,6 +71,14 @@ def evaluate(
                 outcomes[outcome.query_id] = outcome
                 told(1)
     return [outcomes[query.id] for query in queries]
+
+
+def journal_key(pipeline: Pipeline, evalset: Evalset, *, seed: int = 0, also: Collection[str] = ()) -> str:
+    """Names all that outcomes depend on: a journal of another key is begun anew. Raises what `evaluate` does."""
+    if pipeline.store is None:
+        raise UsageError("no memories: the pipeline has no store", hint="build it over the memories of the evalset")
+    made_by = [__version__, shipped_model(), pipeline.spec_sha256, pipeline.store.store_version()]
+    return key_of(*made_by, evalset.queries_sha256, seed, sorted(also))
 
 
 def _ignore(done: int) -> None:
