@@ -101,7 +101,7 @@ def eval(  # noqa: A001 - the name of the command
     settings = Settings(part=part, jobs=jobs, seed=seed, resamples=resamples, resume=resume, quiet=quiet)
     done = _measured(files, evalset, queries, settings)
     reports = [report for report, _ in done]
-    _say(reports, evalset, queries, as_json=as_json, html=html, by_category=by is not None)
+    _say(reports, queries, as_json=as_json, html=html, by_category=by is not None)
     for _, journal in done:
         if journal is not None:  # all is said: there is nothing left to go on with
             journal.unlink(missing_ok=True)
@@ -189,7 +189,6 @@ def _names(files: Sequence["SpecFile"]) -> list[str]:
 
 def _say(
     reports: "Sequence[Report]",
-    evalset: "Evalset",
     queries: "Sequence[Labelled]",
     *,
     as_json: bool,

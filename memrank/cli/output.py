@@ -73,7 +73,7 @@ def _say(piece: str) -> None:
 def refuse_source(option: str, out: str, sources: Iterable[str | os.PathLike[str]]) -> None:
     """Raises UsageError where the file `out` of an option has no name, or is one of the `sources` that are read."""
     if not out:
-        raise UsageError(f"{option} names no file", hint="leave it out to write to stdout")
+        raise UsageError(f"{option} names no file", hint="leave it out, or name one")
     for source in sources:
         with suppress(OSError):
             if Path(out).samefile(source):

@@ -4,14 +4,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from memrank.errors import DataError, MemrankError, StoreError, UsageError
+from memrank.errors import DataError, MemrankError, NamespaceError, StoreError, UsageError
 from memrank.evals.evalset import Evalset
 from memrank.evals.journal import Journal, key_of
 from memrank.evals.labels import Labelled
@@ -64,7 +64,9 @@ def evaluate(
     with Journal(journal, key) if journal is not None else nullcontext() as kept:
         outcomes = {query.id: kept.done[query.id] for query in queries if query.id in kept.done} if kept else {}
         told(len(outcomes))
-        with closing(_asked(asker, [query for query in queries if query.id not in outcomes], jobs)) as found:
+        left = [query for query in queries if query.id not in outcomes]
+        asker.index(left)
+        with closing(_asked(asker, left, jobs)) as found:
             for outcome in found:
                 if kept:
                     kept.add(outcome)
@@ -118,6 +120,14 @@ class _Asker:
         self._pruned = any(isinstance(stage, PrunerSpec) for stage in pipeline.spec.stages)
         timeless = any("as_of" not in query.asked for query in queries)
         self._newest = newest(evalset.memories) if timeless else None
+
+    def index(self, queries: Sequence[Labelled]) -> None:
+        """Have the store index every tenant that will ask, so that no latency is that of the first one to ask."""
+        store = self._pipeline.store
+        for namespace in dict.fromkeys(query.asked.get("namespace") for query in queries):
+            with suppress(NamespaceError):  # its queries will say so
+                if store is not None:
+                    store.snapshot(namespace, datetime(1970, 1, 1, tzinfo=UTC), {}, 0.0)
 
     def __call__(self, query: Labelled) -> Outcome:
         if not query.annotated:

@@ -22,7 +22,7 @@ CATEGORY_COLUMN = 14
 MEANINGS: Mapping[str, str] = {
     "R": "share of what is relevant that is among the first k",
     "recall": "share of what is relevant that is among the first k",
-    "P": "share of the first k that is relevant",
+    "P": "share of the first k that is relevant, where at least k memories are",
     "nDCG": "gain by grades, less for each place down, against the best order",
     "MRR": "1 / place of the first relevant one",
     "MAP": "precision at the places of what is relevant, averaged",
@@ -105,7 +105,8 @@ def number(name: str, value: float) -> str:
     """A value of a metric as people read it: latencies to a tenth of a millisecond, others to three places."""
     if math.isnan(value):
         return "-"
-    return f"{value:.1f}" if name.startswith("latency_") or name == "lm_tokens" else f"{value:.3f}"
+    places = 1 if name.startswith("latency_") or name == "lm_tokens" else 3
+    return f"{round(value, places) + 0.0:.{places}f}"  # there is no -0.000
 
 
 def interval(name: str, figure: Figure) -> str:
