@@ -46,7 +46,7 @@ def failed(query_id: str, values: Mapping[str, float], message: str = "no such t
 def labelled(query_id: str, query: str = "which rate?", **fields: object) -> Labelled:
     """A golden query; `m0` is relevant where nothing else is said."""
     given = {"id": query_id, "query": query, "relevant": ["m0"], **fields}
-    return read_labels(Row(query_id, given, ()), query_id)
+    return read_labels(Row(id=query_id, fields=given, notes=()), query_id)
 
 
 def report(outcomes: Sequence[Outcome], **more: object) -> Report:

@@ -12,6 +12,7 @@ from memrank.evals.measure import ALWAYS, lower_is_better
 from memrank.evals.outcome import Failed, Floats, Outcome, Scored
 from memrank.evals.report import Report
 from memrank.score.intervals import Bootstrap, Estimate, holm
+from memrank.text.counted import distinct
 
 SCHEMA = "memrank.comparison/1"
 LEVEL = 0.05
@@ -110,7 +111,7 @@ def compare(reports: Sequence[Report], groups: Sequence[str], *, ranked_by: Sequ
     """
     _check(reports, groups)
     first, *rest = reports
-    names = _names([report.spec for report in reports])
+    names = distinct(report.spec for report in reports)
     measures = [_measures(first, other) for other in rest]
     resamples = max(first.resamples, FINEST * sum(map(len, measures)))
     bootstrap = Bootstrap(groups, seed=first.seed, resamples=resamples)
@@ -150,19 +151,6 @@ def _check(reports: Sequence[Report], groups: Sequence[str]) -> None:
         raise UsageError(
             f"{len(groups)} groups for {len(asked)} queries", hint="give the group of each query, in order"
         )
-
-
-def _names(specs: Sequence[str]) -> list[str]:
-    """The specs by their names; one that comes again is numbered."""
-    found: list[str] = []
-    for spec in specs:
-        times = 1
-        name = spec
-        while name in found:
-            times += 1
-            name = f"{spec} ({times})"
-        found.append(name)
-    return found
 
 
 def _measures(first: Report, other: Report) -> list[str]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from memrank.evals.compare import Against, Change, Comparison, Difference
 from memrank.evals.labels import Labelled
@@ -25,7 +26,7 @@ from memrank.render.page import (
     summary,
     table,
 )
-from memrank.text.counted import counted
+from memrank.text.counted import counted, distinct
 from memrank.text.inert import clip
 
 REGRESSIONS = 20
@@ -57,8 +58,8 @@ def comparison_page(
 ) -> str:
     """The page of several reports: their measures side by side, differences, lost queries, then each by itself."""
     labels = {query.id: query for query in queries}
-    named = [(clip(name, NAME), report) for name, report in comparison.named]
-    first = clip(comparison.name, NAME)
+    comparison = _shown(comparison)
+    named = comparison.named
     parts: list[Html | Section] = [
         _verdicts(comparison),
         _side_by_side(named),
@@ -69,7 +70,14 @@ def comparison_page(
         *extra,
     ]
     title = f"{counted(len(named), 'pipeline')} on {clip(comparison.first.evalset, NAME)}"
-    return page(title, parts, lead=f"A comparison by memrank; every difference is against {first}.")
+    return page(title, parts, lead=f"A comparison by memrank; every difference is against {comparison.name}.")
+
+
+def _shown(comparison: Comparison) -> Comparison:
+    """The comparison with names that fit, still no two the same."""
+    first, *names = distinct(clip(name, NAME) for name, _ in comparison.named)
+    others = [replace(other, name=name) for other, name in zip(comparison.others, names, strict=True)]
+    return replace(comparison, name=first, others=tuple(others))
 
 
 def _verdicts(comparison: Comparison) -> Html:
@@ -79,7 +87,7 @@ def _verdicts(comparison: Comparison) -> Html:
         worse = sum(one.verdict == "worse" for one in other.differences)
         tone: Tone = "bad" if worse else "good" if better else "plain"
         note = f"of {counted(len(other.differences), 'measure')}; {_record(other)}"
-        tiles.append(Tile(clip(other.name, NAME), f"{better} better, {worse} worse", note, tone))
+        tiles.append(Tile(other.name, f"{better} better, {worse} worse", note, tone))
     return summary(tiles)
 
 
@@ -117,13 +125,13 @@ def _differences(other: Against, comparison: Comparison) -> Section:
     most = max(filter(math.isfinite, ends), default=0) or 1.0
     rows = [_difference(one, most if one in tested else None) for one in other.differences]
     intro = (
-        f"{clip(other.name, NAME)} minus {clip(comparison.name, NAME)}, on the queries that both have the measure for. "
+        f"{other.name} minus {comparison.name}, on the queries that both have the measure for. "
         f"The p-values are two-sided, from {comparison.resamples} resamples by {comparison.first.unit}, corrected for "
         f"{counted(comparison.tests, 'test')} (Holm). Costs and latencies are not tested."
     )
-    caption = f"{clip(other.name, NAME)}: paired differences"
+    caption = f"{other.name}: paired differences"
     heads.append(Heading(f"-{figure_text(most)} to {figure_text(most)}"))
-    return Section(f"{clip(other.name, NAME)}: differences", [table(heads, rows, caption=caption)], intro)
+    return Section(f"{other.name}: differences", [table(heads, rows, caption=caption)], intro)
 
 
 def _difference(one: Difference, most: float | None) -> list[Child]:
@@ -148,7 +156,7 @@ def _changes(other: Against, comparison: Comparison, labels: dict[str, Labelled]
     after = {outcome.query_id: outcome for outcome in other.report.outcomes}
     lost = [change for change in other.changes if change.gain < 0]
     won = [change for change in reversed(other.changes) if change.gain > 0]
-    names = clip(comparison.name, NAME), clip(other.name, NAME)
+    names = comparison.name, other.name
     blocks = [_change(one, names, before[one.query_id], after[one.query_id], labels) for one in lost[:REGRESSIONS]]
     if not lost:
         blocks.append(paragraph("No query lost anything."))
@@ -158,7 +166,7 @@ def _changes(other: Against, comparison: Comparison, labels: dict[str, Labelled]
         gained = [_change(one, names, before[one.query_id], after[one.query_id], labels) for one in won[:REGRESSIONS]]
         blocks.append(details(f"{counted(len(won), 'query', 'queries')} won, the largest gain first", *gained))
     intro = f"By {', else '.join(comparison.ranked_by)}; the largest loss first."
-    return Section(f"{clip(other.name, NAME)}: lost queries", blocks, intro)
+    return Section(f"{other.name}: lost queries", blocks, intro)
 
 
 def _change(

@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Literal
 
 from memrank.render.markup import Child, Html, element, join, text
+from memrank.text.counted import distinct
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """Should anything slip through, a browser still runs no script and loads nothing."""
@@ -81,16 +82,8 @@ def _style() -> str:
 
 def _anchors(headings: Sequence[str]) -> list[str]:
     """One for each heading, no two the same."""
-    found: list[str] = []
-    for heading in headings:
-        slug = _NO_SLUG.sub("-", heading.lower()).strip("-")[:60] or "part"
-        times = 1
-        anchor = slug
-        while anchor in found:
-            times += 1
-            anchor = f"{slug}-{times}"
-        found.append(anchor)
-    return found
+    slugs = (_NO_SLUG.sub("-", heading.lower()).strip("-")[:60] or "part" for heading in headings)
+    return distinct(slugs, "-{}")
 
 
 def _section(section: Section, anchor: str) -> Html:
