@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from memrank.render.axis import Axis
 from memrank.render.markup import Attribute, Child, Html, element, figure_text, interval_text
 from memrank.render.page import Heading, details, paragraph, table
@@ -137,7 +140,7 @@ def reliability(groups: Mapping[str, Sequence[Bin]], *, title: str) -> Html:
 
 
 def histogram(
-    groups: Mapping[str, Sequence[float]],
+    groups: Mapping[str, ArrayLike],
     *,
     title: str,
     x_label: str,
@@ -157,7 +160,7 @@ def histogram(
         for k, share in enumerate(found)
         if share > 0
     ]
-    counts = {name: sum(map(math.isfinite, groups[name])) for name in shares}
+    counts = {name: len(_finite(groups[name])) for name in shares}
     heads = [Heading(x_label), *(Heading(f"{name} (n {counts[name]})", number=True) for name in shares)]
     rows = [
         [interval_text(edges[k], edges[k + 1]), *(f"{100 * found[k]:.1f} %" for found in shares.values())]
@@ -190,12 +193,17 @@ def _cut(found: Sequence[float], edges: Sequence[float], top: float) -> str:
     return f"; cut: {', '.join(told)}" if told else ""
 
 
-def _shares(values: Sequence[float], axis: Axis, bins: int) -> list[float]:
-    kept = [value for value in values if math.isfinite(value)]
-    counts = [0] * bins
-    for value in kept:
-        counts[min(bins - 1, int(axis.share(value) * bins))] += 1
-    return [count / len(kept) for count in counts] if kept else []
+def _shares(values: ArrayLike, axis: Axis, bins: int) -> list[float]:
+    kept = _finite(values)
+    # Clipped first: a difference to the low end must not overflow.
+    along = (np.clip(kept, axis.low, axis.high) - axis.low) / (axis.high - axis.low)
+    counts = np.bincount(np.minimum((along * bins).astype(np.int64), bins - 1), minlength=bins)
+    return [float(count) / len(kept) for count in counts] if len(kept) else []
+
+
+def _finite(values: ArrayLike) -> NDArray[np.float64]:
+    given = np.asarray(values, dtype=np.float64)
+    return given[np.isfinite(given)]
 
 
 def bars(given: Sequence[Bar], *, title: str, x_label: str, x_range: tuple[float, float] | None = None) -> Html:

@@ -10,7 +10,7 @@ from memrank.evals.labels import Labelled
 from memrank.evals.measure import lower_is_better
 from memrank.evals.outcome import Failed, Judged, Outcome, Scored, Unscored
 from memrank.evals.report import Figure, Report
-from memrank.render.chart import Bin, Curve, histogram, interval, line_plot, reliability
+from memrank.render.chart import Bin, Curve, Point, histogram, interval, line_plot, reliability
 from memrank.render.markup import NONE, Child, Html, figure_text, interval_text, join
 from memrank.render.page import (
     Heading,
@@ -48,6 +48,8 @@ WORST = 20
 """Queries that are shown as the worst."""
 WANTED = 10
 """Relevant memories of such a query that are followed."""
+CURVE = 100
+"""Points that a curve is drawn of."""
 AGES = 10
 """Groups of equal size that ages are put in."""
 TEXT, ID = 300, 80
@@ -147,7 +149,7 @@ def calibration(named: Sequence[tuple[str, Report]]) -> Section:
     }
     blocks = [reliability(bins, title="Relevance that was judged, against the labels")]
     curves = [
-        Curve(label=name, points=[(one.coverage, one.risk) for one in report.risk_coverage], dots=False)
+        Curve(label=name, points=_thinned([(one.coverage, one.risk) for one in report.risk_coverage]), dots=False)
         for name, report in named
         if report.risk_coverage
     ]
@@ -171,6 +173,12 @@ def calibration(named: Sequence[tuple[str, Report]]) -> Section:
     )
 
 
+def _thinned(points: Sequence[Point]) -> list[Point]:
+    """About CURVE of them at the most, the last one among them."""
+    step = max(1, len(points) // CURVE)
+    return [*points[:-1:step], *points[-1:]]
+
+
 def distributions(report: Report) -> Section:
     """Scores of what is relevant against those of what is not."""
     judged = _judged(report.outcomes)
@@ -182,7 +190,7 @@ def distributions(report: Report) -> Section:
         ("Relevance", np.concatenate([one.relevance for one in judged])),
         ("Final score", np.concatenate([one.score for one in judged])),
     ):
-        groups = {"relevant": values[relevant].tolist(), "not relevant": values[~relevant].tolist()}
+        groups = {"relevant": values[relevant], "not relevant": values[~relevant]}
         blocks.append(histogram(groups, title=f"{title} of what is labelled relevant, and of the rest", x_label=title))
     return Section(
         "Scores", [side_by_side(*blocks)], "The less the two groups overlap, the better a threshold tells them apart."
