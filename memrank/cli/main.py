@@ -22,6 +22,7 @@ COMMANDS = {
     "conversation": ("memrank.cli.conversation", "Prune a conversation to what its context needs."),
     "store": ("memrank.cli.store", "Keep memories: import, export, forget; what they are worth, what contradicts."),
     "reads": ("memrank.cli.reads", "Look into the read log: list, replay, review, count."),
+    "evalset": ("memrank.cli.evalset", "Golden sets: import those of others, export labels."),
 }
 
 COMPLETION = "_MEMRANK_COMPLETE"
