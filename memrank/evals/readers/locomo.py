@@ -103,7 +103,7 @@ def _questions(
             notes.add("repair", "read", "unknown_turn", what, len(evidence) - len(relevant))
         text = text_at(fields.get("question"), f"{place}.question")
         number = fields.get("category")
-        if isinstance(number, bool) or number not in CATEGORIES:
+        if type(number) is not int or number not in CATEGORIES:
             raise DataError(f"{place}.category: not one of 1 to 5")
         if not relevant:
             notes.add("info", "read", "no_evidence", f"{place}: a question without evidence; it was left out")

@@ -59,7 +59,9 @@ def _columns(path: Path, notes: Notes) -> Iterator[_Judgement]:
         cells = [cell.strip() for cell in line.split("\t")]
         if len(cells) not in (3, 4):  # columns of TREC are set apart by any blanks, ids of BEIR may hold some
             cells = line.split()
-        if len(cells) not in (3, 4) or not all(cells):
+        if not all(cells):
+            raise DataError(f"{where}: an empty column", hint=HINT)
+        if len(cells) not in (3, 4):
             raise DataError(f"{where}: {len(cells)} columns where 3 or 4 are expected", hint=HINT)
         if number == 0 and len(cells) == 3 and cells[-1].lower() in HEADERS:
             continue
