@@ -21,8 +21,8 @@ COMMANDS = {
     "schema": ("memrank.cli.specs", "Print the JSON Schema of the spec, for editors."),
     "conversation": ("memrank.cli.conversation", "Prune a conversation to what its context needs."),
     "store": ("memrank.cli.store", "Keep memories: import, export, forget; what they are worth, what contradicts."),
+    "evalset": ("memrank.cli.evalset", "Golden sets: check and seal one, import those of others, export labels."),
     "reads": ("memrank.cli.reads", "Look into the read log: list, replay, review, count."),
-    "evalset": ("memrank.cli.evalset", "Golden sets: import those of others, export labels."),
 }
 
 COMPLETION = "_MEMRANK_COMPLETE"

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from memrank.errors import DataError, UsageError
-from memrank.evals.evalset import MANIFEST, MEMORIES, QUERIES
+from memrank.evals.check import seal_evalset
+from memrank.evals.evalset import MEMORIES, QUERIES
 from memrank.evals.labels import read_labels
+from memrank.evals.manifest import MANIFEST, README
 from memrank.evals.readers.beir import is_beir, read_beir
 from memrank.evals.readers.converted import Converted
 from memrank.evals.readers.locomo import is_locomo, read_locomo
@@ -28,7 +30,6 @@ FILES: Mapping[str, Callable[[Path, object, Notes], Converted]] = {
 AUTO = "auto"
 FORMATS = (AUTO, *FOLDERS, *FILES)
 
-README = "README.md"
 HINT = (
     "sets are read from a BEIR folder (corpus.jsonl, queries.jsonl, qrels/), a folder with documents, topics and "
     "qrels, locomo10.json, and longmemeval_*.json; --format says which it is"
@@ -73,7 +74,7 @@ def _checked(found: Converted, source: Path) -> Converted:
 
 
 def write_evalset(target: Path, found: Converted, *, source: str, force: bool = False) -> None:
-    """Write a set as an evalset folder, whole or not at all.
+    """Write a set as an evalset folder, whole or not at all, and seal it.
 
     `source` names in its README where it came from. Raises UsageError where something is there already, unless `force`
     replaces an evalset; DataError where that holds other files too, which would be lost, and where nothing can be
@@ -86,6 +87,7 @@ def write_evalset(target: Path, found: Converted, *, source: str, force: bool = 
         README: _readme(target.resolve().name, found, source),
     }
     write_folder(target, files)
+    seal_evalset(target, licence=found.licence)
 
 
 def _guard(target: Path, force: bool) -> None:

@@ -13,6 +13,7 @@ from memrank import fileio
 from memrank.errors import DataError, UsageError
 from memrank.evals.convert import read_foreign, write_evalset
 from memrank.evals.evalset import load
+from memrank.evals.manifest import differences, read_manifest
 from memrank.stores.readers import read_memories
 
 
@@ -30,6 +31,10 @@ def test_what_is_written_is_an_evalset(form: str, tmp_path: Path) -> None:
     evalset = load(target)
     assert [query.id for query in evalset.queries] == [row["id"] for row in found.queries]
     assert not evalset.notes
+    manifest = read_manifest(target)
+    assert manifest is not None
+    assert (manifest.licence, manifest.version) == (found.licence, "1")
+    assert not differences(target, manifest)
     loaded = read_memories(evalset.memories)
     assert [memory.id for memory in loaded.memories] == [row["id"] for row in found.memories]
     assert not loaded.notes
@@ -50,7 +55,7 @@ def test_the_same_source_gives_the_same_bytes(tmp_path: Path) -> None:
     source = put_json(tmp_path / "set.json", longmemeval())
     folders = [written(source, tmp_path / name / "set") for name in ("a", "b") if not (tmp_path / name).mkdir()]
     names = sorted(path.name for path in folders[0].iterdir())
-    assert names == ["README.md", "memories.jsonl", "queries.jsonl"]
+    assert names == ["README.md", "manifest.json", "memories.jsonl", "queries.jsonl"]
     for name in names:
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
 
