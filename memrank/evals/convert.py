@@ -129,7 +129,7 @@ def _readme(name: str, found: Converted, source: str) -> str:
             f"# {name}",
             "",
             f"An evalset for memrank, made by `memrank evalset import` of {source} (format {found.form}).",
-            f"Licence: {found.licence}.",
+            f"Licence: {found.licence or 'not stated here; see where the set was published'}.",
             "",
             "## Contents",
             "",

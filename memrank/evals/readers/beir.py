@@ -4,7 +4,7 @@ from pathlib import Path
 
 from memrank.errors import DataError
 from memrank.evals.labels import Split
-from memrank.evals.readers.converted import Converted, Grades, Pool, judged
+from memrank.evals.readers.converted import DATED, Converted, Grades, Pool, judged
 from memrank.evals.readers.documents import read_documents
 from memrank.evals.readers.qrels import read_qrels
 from memrank.evals.readers.topics import read_topics
@@ -49,9 +49,8 @@ def read_beir(folder: Path) -> Converted:
             "Queries without a relevant document were left out, for judgements cannot say that nothing answers.",
             "`split`: `train` is fit, `dev` is choose, `test` is report, where there are several files of judgements; "
             "else none is stated.",
-            "Documents carry no date and queries no time, except where the corpus states them.",
+            DATED,
         ),
-        licence="that of the data set: see where it was published",
     )
 
 

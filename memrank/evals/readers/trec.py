@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from memrank.errors import DataError
-from memrank.evals.readers.converted import Converted, Pool, judged
+from memrank.evals.readers.converted import DATED, Converted, Pool, judged
 from memrank.evals.readers.documents import read_documents
 from memrank.evals.readers.qrels import read_qrels
 from memrank.evals.readers.topics import read_topics
@@ -48,9 +48,9 @@ def read_trec(folder: Path) -> Converted:
             "documents was judged.",
             "`query` is the title of a topic; its description and narrative are kept in `metadata`.",
             "Queries without a relevant document were left out, for judgements cannot say that nothing answers.",
-            "No split is stated. Documents carry no date and queries no time, except where the documents state them.",
+            "No split is stated.",
+            DATED,
         ),
-        licence="that of the collection: see where it was published",
     )
 
 

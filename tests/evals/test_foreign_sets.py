@@ -63,6 +63,17 @@ def test_a_query_in_two_files_of_judgements_is_refused(tmp_path: Path) -> None:
         read_foreign(put(tmp_path / "set", files))
 
 
+def test_where_documents_are_dated_queries_are_asked_when_the_newest_was_there(tmp_path: Path) -> None:
+    dated = [
+        {"_id": "d1", "text": "a", "timestamp": "2024-05-01T10:00:00Z", "event_date": "2030"},
+        {"_id": "d2", "text": "b", "metadata": {"date": "2024-06"}},
+        {"_id": "d3", "text": "c"},
+    ]
+    found = read_foreign(put(tmp_path / "set", beir(corpus=lines(dated))))
+    assert {row["query_time"] for row in found.queries} == {"2024-07-01T00:00:00Z"}
+    assert found.memories[0]["created_at"] == "2024-05-01T10:00:00Z"
+
+
 def test_unknown_ids_are_left_out_with_a_note_and_nothing_known_is_refused(tmp_path: Path) -> None:
     judged = "q1\td1\t1\nq1\tgone\t1\nq2\tgone\t1\nq9\td1\t1\n"
     found = read_foreign(put(tmp_path / "set", beir(qrels_test=judged)))
