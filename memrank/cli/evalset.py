@@ -1,4 +1,4 @@
-"""`memrank evalset`: golden sets. Is one fit to measure with, and is it what it was?"""
+"""`memrank evalset`: golden sets. Is one fit to measure with, is it what it was? Those of others: `evalset_convert`."""
 
 import os
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from memrank.cli import collector
+from memrank.cli.evalset_convert import export, import_
 from memrank.cli.output import FILE, deliver, json_text
 from memrank.text.counted import counted
 
@@ -15,7 +16,7 @@ UNFIT = 1
 
 @click.group()
 def evalset() -> None:
-    """Golden sets: check that one is fit to measure with, seal it."""
+    """Golden sets: check that one is fit to measure with, seal it, import those of others, export labels."""
 
 
 @evalset.command()
@@ -60,3 +61,7 @@ def seal(folder: str, version: str | None, licence: str | None, as_json: bool) -
     sealed = seal_evalset(Path(folder), version=version, licence=licence)
     said = f"{folder}: version {sealed.version} sealed, {counted(len(sealed.files), 'file')}"
     deliver([f"{json_text(asdict(sealed), indent=2) if as_json else said}\n"], None)
+
+
+evalset.add_command(import_)
+evalset.add_command(export)
