@@ -154,9 +154,19 @@ def _check(reports: Sequence[Report], groups: Sequence[str]) -> None:
 
 
 def _measures(first: Report, other: Report) -> list[str]:
-    """What both have a value of for some query, in the order in which measures are shown."""
+    """What both have a value of for some query, in the order in which measures are shown.
+
+    What has two names is taken once: testing it twice would weaken the correction of the others.
+    """
     both = _all_names(first.outcomes) & _all_names(other.outcomes)
+    both = {name for name in both if _other_name(name) not in both}
     return [*(name for name in ALWAYS if name in both), *sorted(both - set(ALWAYS))]
+
+
+def _other_name(measure: str) -> str | None:
+    if measure == "MAE":
+        return "MAE_combined"
+    return measure.replace("recall@", "R@") if measure.startswith("recall@") else None
 
 
 def _all_names(outcomes: Iterable[Outcome]) -> set[str]:

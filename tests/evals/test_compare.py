@@ -210,3 +210,13 @@ def test_swapping_the_pipelines_mirrors_everything(first: list[float], other: li
     assert {there.verdict, back.verdict} in ({"even"}, {"better", "worse"})
     assert there.low <= there.difference + 1e-12
     assert there.difference <= there.high + 1e-12
+
+
+def test_what_has_two_names_is_tested_once() -> None:
+    def named(value: float) -> Report:
+        names = ("MAE", "MAE_combined", "recall@5", "R@5", "recall@7", "nDCG@7")
+        return report([scored(f"q{k}", dict.fromkeys(names, value)) for k in range(N)])
+
+    comparison = compare([named(0.25), named(0.5)], GROUPS)
+    tested = [found.measure for found in comparison.others[0].differences if not math.isnan(found.p)]
+    assert tested == ["R@5", "MAE_combined", "nDCG@7", "recall@7"]

@@ -21,8 +21,8 @@ QUERIES = [
 OUTCOMES = [
     scored("good", {"nDCG@10": 1.0}),
     scored("bad", {"nDCG@10": 0.25}),
-    failed("broken", {"nDCG@10": 0.0}),
     scored("none", {"empty_ok": 0.0}),
+    failed("broken", {"nDCG@10": 0.0}),
     Unscored(query_id="open", why="nobody said what is relevant"),
 ]
 GROUPS = list("abcde")
@@ -108,7 +108,7 @@ def risky(**more: object) -> Report:
 
 def test_a_comparison_shows_what_was_lost() -> None:
     better = [scored("good", {"nDCG@10": 1.0}), scored("bad", {"nDCG@10": 0.5}), *OUTCOMES[2:]]
-    worse = [scored("good", {"nDCG@10": 0.5}), *OUTCOMES[1:3], failed("none", {"empty_ok": 0.0}), OUTCOMES[4]]
+    worse = [scored("good", {"nDCG@10": 0.5}), OUTCOMES[1], failed("none", {"empty_ok": 0.0}), *OUTCOMES[3:]]
     two = compare([risky(), report(better, spec="second"), report(worse, spec="third")], GROUPS)
     code = comparison_page(two, QUERIES)
     page = assert_self_contained(code)
@@ -154,3 +154,12 @@ def test_many_bad_queries_are_cut_and_counted() -> None:
     other = [scored(f"q{k}", {"nDCG@10": 0.0}) for k in range(25)]
     two = compare([report(outcomes), report(other, spec="second")], ["g"] * 25)
     assert "4 more lost less." in comparison_page(two)
+
+
+def test_long_names_are_cut_and_still_told_apart() -> None:
+    long = report(OUTCOMES, spec="x" * 100_000)
+    code = comparison_page(compare([long, long, long], GROUPS), QUERIES)
+    page = assert_self_contained(code)
+    assert len(code) < 200_000
+    assert [one["id"] for one in page.of("section")][-3:] == [f"{'x' * 60}-{k}" for k in (5, 6, 7)]
+    assert "… (3): differences" in page.text
