@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,6 +44,9 @@ class Settings:
 
 @click.command()
 @click.argument("specs", nargs=-1, type=FILE, metavar="SPEC...")
+@click.option(
+    "--run", "runs", multiple=True, type=FILE, metavar="FILE", help="What another system returned, too; repeatable."
+)
 @click.option("--evalset", "folder", type=FILE, metavar="DIR", help="The golden set; that of the spec where left out.")
 @click.option(
     "--part", type=click.Choice(PARTS), default="all", show_default=True, help="Only these queries of the golden set."
@@ -65,6 +69,7 @@ class Settings:
 @click.option("--quiet", "-q", is_flag=True, help="No notes and no progress on stderr.")
 def eval(  # noqa: A001 - the name of the command
     specs: tuple[str, ...],
+    runs: tuple[str, ...],
     folder: str | None,
     part: str,
     as_json: bool,
@@ -83,11 +88,14 @@ def eval(  # noqa: A001 - the name of the command
     from a cache. A read that fails gets the worst value of every measure. A query that states no time is asked as of
     the newest memory. The same seed gives the same figures, but for the latencies.
 
+    --run takes what `memrank run --queries FILE --out RUN` writes, a TREC run, or the JSON of ranx: its ids are
+    measured and compared like those of a spec.
+
     Exit code 1 under --gate where a gate of a spec fails.
     """
     from memrank.checking import check_file
 
-    if not specs:
+    if not specs and not runs:
         raise UsageError("no spec is named", hint="memrank eval SPEC --evalset DIR")
     files = [check_file(spec) for spec in specs]
     collector.resume()
@@ -97,14 +105,18 @@ def eval(  # noqa: A001 - the name of the command
     Notices(strict=False, quiet=quiet).show(evalset.notes)
     queries = _queries(evalset, part)
     if html is not None:
-        refuse_source("--html", html, [*specs, evalset.memories, evalset.folder / "queries.jsonl"])
+        refuse_source("--html", html, [*specs, *runs, evalset.memories, evalset.folder / "queries.jsonl"])
     settings = Settings(part=part, jobs=jobs, seed=seed, resamples=resamples, resume=resume, quiet=quiet)
-    done = _measured(files, evalset, queries, settings)
-    reports = [report for report, _ in done]
+    # What one gate names is measured of all, so that they can be compared.
+    also = tuple(dict.fromkeys(name for file in files for name in _gates(file)))
+    foreign = _of_runs(runs, evalset, queries, also, settings)
+    done = _measured(files, evalset, queries, also, settings)
+    reports = [*(report for report, _ in done), *foreign]
     _say(reports, queries, as_json=as_json, html=html, by_category=by is not None)
     for _, journal in done:
         if journal is not None:  # all is said: there is nothing left to go on with
-            journal.unlink(missing_ok=True)
+            with suppress(OSError):  # gone already, or (Windows) held by the same evaluation in another process
+                journal.unlink()
     _pass_gates(reports, asked=gate, quiet=quiet)
 
 
@@ -135,16 +147,50 @@ def _gates(file: "SpecFile") -> "Mapping[str, GateSpec]":
     return {} if file.spec.evaluate is None else file.spec.evaluate.gates
 
 
+def _of_runs(
+    runs: Sequence[str],
+    evalset: "Evalset",
+    queries: "Sequence[Labelled]",
+    also: Sequence[str],
+    settings: Settings,
+) -> "list[Report]":
+    """The reports on what other systems returned."""
+    if not runs:
+        return []
+    from memrank.evals.foreign import outcomes_of
+    from memrank.evals.readers.runs import read_run
+    from memrank.evals.report import Subject, report_of
+    from memrank.fileio import sha256_hex
+
+    store_version = sha256_hex(evalset.memories.read_bytes())
+    found = []
+    for path in map(Path, runs):
+        outcomes = outcomes_of(read_run(path), evalset, queries, also=also)
+        digest = sha256_hex(path.read_bytes())
+        subject = Subject(spec=path.name, spec_sha256=digest, store_version=store_version, gates={})
+        found.append(
+            report_of(
+                *(subject, evalset, queries, outcomes),
+                part=settings.part,
+                seed=settings.seed,
+                resamples=settings.resamples,
+            )
+        )
+    return found
+
+
 def _measured(
-    files: Sequence["SpecFile"], evalset: "Evalset", queries: "Sequence[Labelled]", settings: Settings
+    files: Sequence["SpecFile"],
+    evalset: "Evalset",
+    queries: "Sequence[Labelled]",
+    also: Sequence[str],
+    settings: Settings,
 ) -> "list[tuple[Report, Path | None]]":
     """The report on each spec, and the journal that it leaves behind."""
     from memrank.evals.evaluate import evaluate, journal_key
     from memrank.evals.report import Subject, report_of
     from memrank.registry import build
 
-    # What one gate names is measured of all, so that they can be compared.
-    also = tuple(dict.fromkeys(name for file in files for name in _gates(file)))
     found = []
     for file, name in zip(files, _names(files), strict=True):
         spec = file.spec.model_copy(update={"reads": None})

@@ -36,6 +36,7 @@ class Scored:
     """Measure to its value, of the measures that apply to this query."""
     judged: Judged
     latency_ms: float
+    """NaN where nobody took the time: of a run that another system made."""
     lm_calls: int = 0
     lm_tokens: int = 0
     lm_cost_usd: float = 0.0

@@ -193,10 +193,15 @@ def _figures(queries: Sequence[Labelled], outcomes: Sequence[Outcome], seed: int
 
 
 def _of_reads(bootstrap: Bootstrap, outcomes: Sequence[Outcome]) -> dict[str, Estimate]:
-    """What is no mean of a measure of single queries; over the reads that did not fail."""
+    """What is no mean of a measure of single queries; over the reads that did not fail, and were timed."""
+    timed = [isinstance(one, Scored) and not math.isnan(one.latency_ms) for one in outcomes]
 
     def column(value: Callable[[Scored], float]) -> Floats:
-        return np.array([value(one) if isinstance(one, Scored) else math.nan for one in outcomes], dtype=np.float64)
+        found = [
+            value(one) if known and isinstance(one, Scored) else math.nan
+            for one, known in zip(outcomes, timed, strict=True)
+        ]
+        return np.array(found, dtype=np.float64)
 
     said = np.array(
         [
@@ -222,7 +227,7 @@ def _figure(estimate: Estimate) -> Figure:
 
 def _deciles(outcomes: Sequence[Outcome]) -> tuple[Decile, ...]:
     judged = [one.judged for one in outcomes if isinstance(one, Scored)]
-    if not judged:
+    if not any(one.ids for one in judged):
         return ()
     found = reliability(np.concatenate([one.relevance for one in judged]), np.concatenate([o.relevant for o in judged]))
     rows = zip(found.low, found.high, found.mean, found.share, found.n, strict=True)
@@ -300,7 +305,7 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
                 "query_id": outcome.query_id,
                 "status": "scored",
                 "values": dict(outcome.values),
-                "latency_ms": outcome.latency_ms,
+                "latency_ms": None if math.isnan(outcome.latency_ms) else outcome.latency_ms,
                 "lm": {"calls": outcome.lm_calls, "tokens": outcome.lm_tokens, "cost_usd": outcome.lm_cost_usd},
                 "top": [{"id": name, "score": score, "why": why} for name, score, why in outcome.top],
             }

@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from calling import Answer, call, spawn
+from calling import Answer, call, spawn, start
 from golden import QUERIES, SPEC, write_set
 
 EVALUATE = "evaluate: {evalset: set, gates: {%s}}\n"
@@ -224,6 +224,15 @@ def test_a_run_that_was_killed_goes_on(spec: Path, cache: Path) -> None:
     assert without_time(resumed.json) == without_time(fresh.json)
 
 
+def test_the_same_evaluation_in_two_processes_at_once(spec: Path) -> None:
+    queries = [{**QUERIES[k % 2], "id": f"q{k}"} for k in range(60)]
+    write_set(spec.parent / "set", queries)
+    both = [start("eval", spec, "--json", stdout=subprocess.PIPE) for _ in range(2)]
+    bodies = [json.loads(process.communicate()[0]) for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert without_time(bodies[0]) == without_time(bodies[1])
+
+
 def test_without_a_journal_none_is_kept_or_read(spec: Path, cache: Path) -> None:
     assert call("eval", spec, "--no-resume").code == 0
     assert not cache.exists()
@@ -276,3 +285,36 @@ def test_as_a_process(spec: Path) -> None:
     assert done.returncode == 0
     assert json.loads(done.stdout)["spec"] == "desk"
     assert done.stderr == b""
+
+
+def test_runs_of_other_systems_beside_a_spec(spec: Path, tmp_path: Path) -> None:
+    """What `memrank run` writes is worth what `memrank eval` measures."""
+    folder, run = tmp_path / "set", tmp_path / "run.jsonl"
+    ranked = call(
+        *("run", spec, "--store", folder / "memories.jsonl", "--queries", folder / "queries.jsonl"),
+        *("--rank-only", "--top-k", 50, "--out", run, "--quiet"),
+    )
+    assert ranked.code == 0
+    body = call("eval", spec, "--run", run, "--json").json
+    assert [one["spec"] for one in body["reports"]] == ["desk", "run.jsonl"]
+    (other,) = body["others"]
+    measured = {one["measure"]: one for one in other["differences"]}
+    # The tenant that there is not has no results in the run, and no answer under the spec.
+    assert measured["nDCG@10"]["difference"] == 0.0
+    assert measured["MRR"]["n"] == 3
+    alone = call("eval", "--run", run, "--evalset", folder)
+    assert alone.code == 0
+    assert alone.out.startswith("run.jsonl on set, all parts\n")
+
+
+def test_runs_that_cannot_be_read_are_refused(spec: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run.trec"
+    refused(call("eval", spec, "--run", run), 3, "run.trec")
+    run.write_text("when Q0 a2 1 not-a-number tag\n")
+    refused(call("eval", spec, "--run", run), 3, "run.trec")
+    run.write_text("elsewhere Q0 a2 1 0.5 tag\n")
+    refused(call("eval", spec, "--run", run), 3, "not in set")
+    refused(call("eval", "--run", run), 2, "no golden set is named")
+    refused(call("eval", spec, "--run", run, "--html", run), 2, "would replace what is read")
+    run.write_text("when Q0 a2 1 0.5 tag\n")
+    assert call("eval", spec, "--run", run).code == 0
