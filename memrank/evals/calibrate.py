@@ -33,7 +33,7 @@ from memrank.version import __version__
 FITTED_ON: Split = "choose"
 HELD_OUT: Split = "report"
 TOP = 10
-"""Results whose calibration is looked at apart: among all that is judged, most is plainly not relevant."""
+"""The most relevant memories of each read, whose calibration is looked at apart: most of the others are plainly not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,11 +269,15 @@ def _read(pipeline: Pipeline, query: Labelled) -> Reviewed | None:
 
 
 def _first(outcome: Outcome) -> Floats:
-    """What was said and true of the first results, as `bin_sums`; NaN of a read that failed."""
+    """What was said and true of the memories that are said to be most relevant, as `bin_sums`; NaN of a failed read.
+
+    Whatever is excluded, and in whatever order, so that it is of the same memories before and after.
+    """
     if not isinstance(outcome, Scored):
         return np.full(3 * BINS, math.nan)
-    first = min(TOP, outcome.judged.returned)
-    return bin_sums(outcome.judged.relevance[:first], outcome.judged.relevant[:first]).reshape(-1)
+    judged = outcome.judged
+    first = np.lexsort((np.array(judged.ids), -judged.relevance))[:TOP]
+    return bin_sums(judged.relevance[first], judged.relevant[first]).reshape(-1)
 
 
 def _above(outcome: Outcome, threshold: float) -> Floats:

@@ -43,7 +43,7 @@ class Reviewed:
     """What decides whether one read asks for a person."""
 
     scores: Floats
-    """Of the results, best first."""
+    """Of the results that count, best first."""
     raw: Floats
     """(n,): composites of all that was judged."""
     outdated: Bools
@@ -55,8 +55,10 @@ class Reviewed:
 def reviewed(result: Result) -> Reviewed:
     """Of one answer."""
     items = (*result.results, *result.excluded)
+    # As where a read is assembled: what stays only because it is protected counts for nothing.
+    counting = [item for item in result.results if all(adjustment.factor for adjustment in item.adjustments)]
     return Reviewed(
-        scores=np.array([item.score for item in result.results], dtype=np.float64),
+        scores=np.array([item.score for item in counting], dtype=np.float64),
         raw=np.array([item.raw_score for item in items], dtype=np.float64),
         outdated=np.array([item.stale_flag or "superseded" in item.flags for item in items], dtype=np.bool_),
         other="critical_dropped" in result.meta.review_reasons,
