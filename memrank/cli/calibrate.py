@@ -1,4 +1,4 @@
-"""What `memrank eval --calibrate` does: fit, write the artifact, say what became of it."""
+"""What `memrank eval --calibrate` and `--reads` do: fit and write an artifact; see whether it still holds."""
 
 import os
 from collections.abc import Callable
@@ -74,7 +74,7 @@ def calibrate(
 
 
 def artifact_path(spec_path: str | os.PathLike[str], out: str | None) -> Path:
-    """Where an artifact is written: `out`, else beside its spec. Raises UsageError for a file that is something else."""
+    """Where an artifact is written: `out`, else beside its spec. Raises UsageError for a file that is none."""
     from memrank.artifact import read
 
     spec = Path(spec_path)
@@ -122,3 +122,33 @@ def run_calibrate(
 
 def _same(a: Path, b: Path) -> bool:
     return os.path.realpath(a) == os.path.realpath(b)
+
+
+GATE_FAILED = 1
+
+
+def run_drift(
+    log: str,
+    spec: str | None,
+    since: str | None,
+    *,
+    max_ece: float,
+    seed: int,
+    resamples: int,
+    gate: bool,
+    as_json: bool,
+) -> None:
+    """`memrank eval [SPEC] --reads LOG --since T`: whether calibration still holds, by the reviews since then.
+
+    With `gate`, exit code 1 where it is broken, and where there are too few labels to tell.
+    """
+    from memrank.cli.logfile import opened, since_seconds
+    from memrank.evals.drift import drift
+    from memrank.render.drift import drift_json, drift_text
+
+    where, file = opened(log, spec)
+    wanted = None if file is None else file.spec
+    found = drift(where, since_seconds(since), wanted, max_ece=max_ece, seed=seed, resamples=resamples)
+    deliver([(json_text(drift_json(found), indent=2) if as_json else drift_text(found, seen())) + "\n"], None)
+    if gate and found.verdict != "holds":
+        raise click.exceptions.Exit(GATE_FAILED)
