@@ -4,14 +4,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from memrank.errors import DataError, MemrankError, StoreError, UsageError
+from memrank.errors import DataError, MemrankError, NamespaceError, StoreError, UsageError
 from memrank.evals.evalset import Evalset
 from memrank.evals.journal import Journal, key_of
 from memrank.evals.labels import Labelled
@@ -57,25 +57,29 @@ def evaluate(
     a store, and what its store raises where it cannot be read.
     """
     _check(queries)
-    store = pipeline.store
-    if store is None:
-        raise UsageError("no memories: the pipeline has no store", hint="build it over the memories of the evalset")
-    key = key_of(
-        *(__version__, shipped_model(), seed, sorted(also)),
-        *(pipeline.spec_sha256, evalset.queries_sha256, store.store_version()),
-    )
+    key = journal_key(pipeline, evalset, seed=seed, also=also)
     asker = _Asker(pipeline, queries, evalset, tuple(also))
     told = progress or _ignore
     with Journal(journal, key) if journal is not None else nullcontext() as kept:
         outcomes = {query.id: kept.done[query.id] for query in queries if query.id in kept.done} if kept else {}
         told(len(outcomes))
-        with closing(_asked(asker, [query for query in queries if query.id not in outcomes], jobs)) as found:
+        left = [query for query in queries if query.id not in outcomes]
+        asker.index(left)
+        with closing(_asked(asker, left, jobs)) as found:
             for outcome in found:
                 if kept:
                     kept.add(outcome)
                 outcomes[outcome.query_id] = outcome
                 told(1)
     return [outcomes[query.id] for query in queries]
+
+
+def journal_key(pipeline: Pipeline, evalset: Evalset, *, seed: int = 0, also: Collection[str] = ()) -> str:
+    """Names all that outcomes depend on: a journal of another key is begun anew. Raises what `evaluate` does."""
+    if pipeline.store is None:
+        raise UsageError("no memories: the pipeline has no store", hint="build it over the memories of the evalset")
+    made_by = [__version__, shipped_model(), pipeline.spec_sha256, pipeline.store.store_version()]
+    return key_of(*made_by, evalset.queries_sha256, seed, sorted(also))
 
 
 def _ignore(done: int) -> None:
@@ -115,6 +119,14 @@ class _Asker:
         self._pruned = any(isinstance(stage, PrunerSpec) for stage in pipeline.spec.stages)
         timeless = any("as_of" not in query.asked for query in queries)
         self._newest = newest(evalset.memories) if timeless else None
+
+    def index(self, queries: Sequence[Labelled]) -> None:
+        """Have the store index every tenant that will ask, so that no latency is that of the first one to ask."""
+        store = self._pipeline.store
+        for namespace in dict.fromkeys(query.asked.get("namespace") for query in queries):
+            with suppress(NamespaceError):  # its queries will say so
+                if store is not None:
+                    store.snapshot(namespace, datetime(1970, 1, 1, tzinfo=UTC), {}, 0.0)
 
     def __call__(self, query: Labelled) -> Outcome:
         if not query.annotated:
