@@ -11,6 +11,11 @@ from memrank.specfile import SpecFile, load_spec
 
 def check_file(path: str | os.PathLike[str]) -> SpecFile:
     """The checked spec of a file with what was compiled for it, or SpecError with every fault at its place."""
+    return applied_file(check_written(path))
+
+
+def check_written(path: str | os.PathLike[str]) -> SpecFile:
+    """As `check_file`, of the spec as it stands in the file: no artifact is looked at."""
     file = load_spec(path)
     faults = [
         file.fault(("stages",) if gap.index is None else ("stages", gap.index), f"{gap.what}; {gap.allowed}")
@@ -18,4 +23,4 @@ def check_file(path: str | os.PathLike[str]) -> SpecFile:
     ]
     if faults:
         raise SpecError(faults)
-    return applied_file(file)
+    return file

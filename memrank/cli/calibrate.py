@@ -1,8 +1,8 @@
 """What `memrank eval --calibrate` and `--reads` do: fit and write an artifact; see whether it still holds."""
 
 import os
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,63 +14,90 @@ from memrank.cli.output import FILE, deliver, json_text, tell
 from memrank.errors import DataError, UsageError
 
 if TYPE_CHECKING:  # they bring numpy and dspy, which help and checks do without
-    from memrank.evals.calibrate import Calibrated, Options
     from memrank.evals.evalset import Evalset
     from memrank.pipeline import Pipeline
     from memrank.spec import Spec
+    from memrank.specfile import SpecFile
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+GATE_FAILED = 1
 
-def calibrate_options(command: Command) -> Command:
-    """--calibrate and what goes with it: `do_calibrate, method, target_precision, review_rate, out`."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What `memrank eval` was asked for besides measuring."""
+
+    specs: tuple[str, ...]
+    jobs: int
+    seed: int
+    resamples: int
+    gate: bool
+    as_json: bool
+    quiet: bool
+    calibrate: bool
+    method: str
+    target_precision: float | None
+    review_rate: float | None
+    out: str | None
+    log: str | None
+    since: str | None
+    max_ece: float | None
+
+    def refuse(self, measuring: Mapping[str, bool]) -> None:
+        """Raises UsageError for options that do not go together; `measuring`: option to whether it was given."""
+        if self.calibrate and self.log is not None:
+            raise UsageError("--calibrate and --reads do not go together", hint="one after the other")
+        chosen = "--calibrate" if self.calibrate else "--reads" if self.log is not None else None
+        given = [name for name, there in measuring.items() if there]
+        if chosen and given:
+            raise UsageError(f"{given[0]} does not go with {chosen}", hint=f"leave {given[0]} out")
+        if self.calibrate and self.gate:
+            raise UsageError("--gate does not go with --calibrate", hint="evaluate the spec with its artifact")
+        if chosen and len(self.specs) > 1:
+            raise UsageError(f"{chosen} takes one spec", hint="one after the other")
+        wanted = {
+            "--calibrate": {
+                "--method": self.method != "auto",
+                "--target-precision": self.target_precision is not None,
+                "--review-rate": self.review_rate is not None,
+                "--out": self.out is not None,
+            },
+            "--reads": {"--since": self.since is not None, "--max-ece": self.max_ece is not None},
+        }
+        for option, names in wanted.items():
+            for name, there in names.items():
+                if there and chosen != option:
+                    raise UsageError(f"{name} stands without {option}", hint=f"add {option}")
+
+
+def other_options(command: Command) -> Command:
+    """--calibrate and --reads with what goes with them: the last fields of `Asked`."""
+    share = Finite(min=0, max=1)
     for option in (
+        click.option("--max-ece", type=share, metavar="E", help="With --reads: calibration error allowed; 0.05."),
+        click.option(
+            "--since", metavar="TIME", help="With --reads: only what was decided since: ISO 8601, or how long ago (7d)."
+        ),
+        click.option("--reads", "log", type=FILE, metavar="LOG", help="Does calibration hold, by the reviews of LOG?"),
         click.option("--out", "-o", type=FILE, metavar="FILE", help="The artifact; SPEC.compiled.json if left out."),
         click.option(
-            "--review-rate", type=Finite(min=0, max=1), metavar="R", help="Share of reads that may ask for a person."
+            "--review-rate", type=share, metavar="R", help="With --calibrate: share of reads that may ask for a person."
         ),
         click.option(
-            "--target-precision", type=Finite(min=0, max=1), metavar="P", help="Pick relevance_threshold for it."
+            "--target-precision", type=share, metavar="P", help="With --calibrate: pick relevance_threshold for it."
         ),
         click.option(
             "--method",
             type=click.Choice(["auto", "isotonic", "platt"]),
             default="auto",
             show_default=True,
-            help="isotonic where there are enough labels, else platt.",
+            help="With --calibrate; auto: isotonic where there are enough labels, else platt.",
         ),
-        click.option(
-            "--calibrate", "do_calibrate", is_flag=True, help="Fit the judge's relevance on the part `choose`."
-        ),
+        click.option("--calibrate", is_flag=True, help="Fit the judge's relevance on the part `choose`."),
     ):
         command = option(command)
     return command
-
-
-def calibrate(
-    pipeline: "Pipeline", spec: "Spec", spec_path: str | os.PathLike[str], evalset: "Evalset", options: "Options"
-) -> "Calibrated":
-    """Fit the judge of a spec file, as it is without any artifact, on an evalset.
-
-    `pipeline` is that of `spec` over the memories of the evalset; where something was compiled for it, or it keeps
-    reads, another one is built. Raises what `memrank.evals.calibrate.calibrate` does.
-    """
-    from memrank.evals.calibrate import calibrate as fitted
-    from memrank.registry import build
-    from memrank.specfile import load_spec, spec_sha256
-
-    file = load_spec(spec_path)
-    written = file.spec
-    plain = written.model_copy(update={"compiled": None})
-    usable = written.compiled is None and plain == spec and spec.reads is None
-
-    def make(wanted: "Spec") -> "Pipeline":
-        if usable and wanted is plain:
-            return pipeline
-        silent = wanted.model_copy(update={"reads": None})
-        return build(silent, file.folder, spec_sha256(silent), store=evalset.memories)
-
-    return fitted(plain, make, evalset, options)
 
 
 def artifact_path(spec_path: str | os.PathLike[str], out: str | None) -> Path:
@@ -87,68 +114,75 @@ def artifact_path(spec_path: str | os.PathLike[str], out: str | None) -> Path:
     return path
 
 
-def run_calibrate(
-    pipeline: "Pipeline",
-    spec_path: str,
-    evalset: "Evalset",
-    options: "Options",
-    *,
-    out: str | None,
-    as_json: bool,
-    quiet: bool = False,
-) -> None:
-    """Calibrate, write the artifact, and print what became of the held-out part."""
+def run_calibrate(asked: Asked, file: "SpecFile", evalset: "Evalset") -> None:
+    """Calibrate a spec as it stands in its file, write the artifact, and print what became of the held-out part."""
     from memrank.artifact import write
     from memrank.cli.progress import progress
-    from memrank.evals.calibrate import FITTED_ON, HELD_OUT
+    from memrank.evals.calibrate import FITTED_ON, HELD_OUT, Options, calibrate
+    from memrank.registry import build
     from memrank.render.calibration import calibration_json, calibration_text
-    from memrank.specfile import load_spec
+    from memrank.specfile import spec_sha256
 
-    path = artifact_path(spec_path, out)
-    asked = len(evalset.part(FITTED_ON)) + 2 * len(evalset.part(HELD_OUT))
-    with progress(asked, "calibrating", hidden=quiet) as done:
-        found = calibrate(pipeline, pipeline.spec, spec_path, evalset, replace(options, progress=done))
+    path = artifact_path(file.path, asked.out)
+
+    def make(spec: "Spec") -> "Pipeline":
+        silent = spec.model_copy(update={"reads": None})
+        return build(silent, file.folder, spec_sha256(silent), store=evalset.memories)
+
+    plain = file.spec.model_copy(update={"compiled": None})
+    queries = len(evalset.part(FITTED_ON)) + 2 * len(evalset.part(HELD_OUT))
+    with progress(queries, "calibrating", hidden=asked.quiet) as done:
+        options = Options(
+            method=asked.method,  # type: ignore[arg-type]  # one of its choices
+            target_precision=asked.target_precision,
+            review_rate=asked.review_rate,
+            seed=asked.seed,
+            resamples=asked.resamples,
+            jobs=asked.jobs,
+            progress=done,
+        )
+        found = calibrate(plain, make, evalset, options)
     write(path, found.artifact)
-    text = json_text(calibration_json(found, str(path)), indent=2) if as_json else calibration_text(found, seen())
-    deliver([f"{text}\n"], None)
-    if quiet:
+    json_form = json_text(calibration_json(found, str(path)), indent=2) if asked.as_json else None
+    deliver([f"{calibration_text(found, seen()) if json_form is None else json_form}\n"], None)
+    if asked.quiet:
         return
     tell(f"wrote {path}")
-    file = load_spec(spec_path)
-    if file.spec.compiled is None or not _same(file.folder / file.spec.compiled, path):
-        named = Path(os.path.relpath(path.absolute(), file.folder)).as_posix()
-        tell(f"to use it: compiled: {named} in {spec_path}")
+    named = file.spec.compiled
+    if named is None or not _same(file.folder / named, path):
+        tell(f"to use it, write into {file.path}: compiled: {_relative(path, file.folder)}")
+
+
+def _relative(path: Path, folder: Path) -> str:
+    try:
+        return Path(os.path.relpath(path.absolute(), folder)).as_posix()
+    except ValueError:  # on another drive
+        return path.absolute().as_posix()
 
 
 def _same(a: Path, b: Path) -> bool:
     return os.path.realpath(a) == os.path.realpath(b)
 
 
-GATE_FAILED = 1
+def run_drift(asked: Asked) -> None:
+    """Whether calibration still holds, by the reviews of a read log.
 
-
-def run_drift(
-    log: str,
-    spec: str | None,
-    since: str | None,
-    *,
-    max_ece: float,
-    seed: int,
-    resamples: int,
-    gate: bool,
-    as_json: bool,
-) -> None:
-    """`memrank eval [SPEC] --reads LOG --since T`: whether calibration still holds, by the reviews since then.
-
-    With `gate`, exit code 1 where it is broken, and where there are too few labels to tell.
+    Under --gate exit code 1 where it is broken, and where there are too few labels to tell.
     """
     from memrank.cli.logfile import opened, since_seconds
-    from memrank.evals.drift import drift
+    from memrank.evals.drift import MAX_ECE, drift
     from memrank.render.drift import drift_json, drift_text
 
-    where, file = opened(log, spec)
-    wanted = None if file is None else file.spec
-    found = drift(where, since_seconds(since), wanted, max_ece=max_ece, seed=seed, resamples=resamples)
-    deliver([(json_text(drift_json(found), indent=2) if as_json else drift_text(found, seen())) + "\n"], None)
-    if gate and found.verdict != "holds":
+    where, file = opened(asked.log, asked.specs[0] if asked.specs else None)
+    found = drift(
+        where,
+        since_seconds(asked.since),
+        None if file is None else file.spec,
+        max_ece=MAX_ECE if asked.max_ece is None else asked.max_ece,
+        seed=asked.seed,
+        resamples=asked.resamples,
+    )
+    text = json_text(drift_json(found), indent=2) if asked.as_json else drift_text(found, seen())
+    deliver([f"{text}\n"], None)
+    if asked.gate and found.verdict != "holds":
         raise click.exceptions.Exit(GATE_FAILED)

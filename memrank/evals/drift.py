@@ -28,6 +28,7 @@ Verdict = Literal["holds", "broken", "unknown"]
 FEWEST_PAIRS, FEWEST_GROUPS = 30, 10
 """Judged memories, and different queries, without which nothing can be told."""
 ALPHA = 0.05
+MAX_ECE = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +59,7 @@ class Drift:
 
 
 def drift(
-    log: ReadLog, since: float, spec: Spec | None, *, max_ece: float = 0.05, seed: int = 0, resamples: int = 1000
+    log: ReadLog, since: float, spec: Spec | None, *, max_ece: float = MAX_ECE, seed: int = 0, resamples: int = 1000
 ) -> Drift:
     """Look at the labels of reviews decided from `since` on (seconds since 1970).
 
@@ -78,9 +79,11 @@ def drift(
     said = np.concatenate([np.zeros(0), *(p for p, _ in pairs)])
     true = np.concatenate([np.zeros(0, dtype=np.bool_), *(y for _, y in pairs)])
     rows = np.array([_sums(p, y) for p, y in pairs]).reshape(len(pairs), 2 + 3 * BINS)
-    bootstrap = Bootstrap(groups, seed=seed, resamples=resamples)
-    ece = _figure(bootstrap.of_sums(rows[:, 2:], ece_of_sums), len(said))
-    brier = _figure(bootstrap.of_sums(rows[:, :2], brier_of_sums), len(said))
+    ece = brier = Figure(value=math.nan, low=math.nan, high=math.nan, n=0)
+    if reads:
+        bootstrap = Bootstrap(groups, seed=seed, resamples=resamples)
+        ece = _figure(bootstrap.of_sums(rows[:, 2:], ece_of_sums), len(said))
+        brier = _figure(bootstrap.of_sums(rows[:, :2], brier_of_sums), len(said))
     of = [group for group, (p, _) in zip(groups, pairs, strict=True) for _ in p]
     chance = calibration_test(said, true, of)
     verdict = _verdict(len(said), len(set(groups)), ece.value, chance, max_ece)

@@ -15,6 +15,8 @@ ENOUGH = 200
 """Pairs of each kind, relevant and not, from which isotonic regression does not follow chance."""
 FEWEST = 10
 """Pairs of each kind without which nothing is fitted."""
+PLACES = 12
+"""Decimal places by which levels are told apart: rounding splits what is one."""
 PENALTY = 1e6
 """Inverse of the ridge penalty of Platt scaling: next to none."""
 
@@ -64,7 +66,7 @@ def _isotonic(said: Floats, targets: Floats) -> CalibrationSpec:
     from sklearn.isotonic import IsotonicRegression
 
     levels = IsotonicRegression().fit(said, targets).predict(said)
-    y, level = np.unique(levels, return_inverse=True)
+    y, level = np.unique(levels.round(PLACES), return_inverse=True)
     x = np.bincount(level, weights=said) / np.bincount(level)
     if len(x) < 2:
         raise _backwards()

@@ -72,7 +72,7 @@ def calibration_text(found: Calibrated, look: Look) -> str:
     ]
     known = [name for name in SHOWN if name in found.before and name in found.after]
     rows = [_Row(name=name, before=found.before[name], after=found.after[name]) for name in known]
-    text = Column[_Row](title="", cell=lambda row: _MEANING.get(row.name, ""), justify="left")
+    text: Column[_Row] = Column(title="", cell=lambda row: _MEANING.get(row.name, ""), justify="left")
     table = grid_lines(columns, text, rows, width=table_width(look.width), colour=look.colour)
     moved = [f"{name}: {then:.4g} becomes {now:.4g}" for name, (then, now) in found.thresholds.items() if then != now]
     return "\n".join([*head, "", *table, *([""] if moved else []), *moved])

@@ -58,7 +58,7 @@ def drift_text(found: Drift, look: Look) -> str:
         Column(title="mean", cell=lambda one: _number(one.mean)),
         Column(title="true", cell=lambda one: _number(one.share)),
     ]
-    last = Column[Decile](title="n", cell=lambda one: str(one.n))
+    last: Column[Decile] = Column(title="n", cell=lambda one: str(one.n))
     rows = [one for one in found.deciles if one.n]
     table = grid_lines(columns, last, rows, width=table_width(look.width), colour=look.colour)
     return "\n".join([*lines, "", *table])
