@@ -81,9 +81,8 @@ def test_what_cannot_be_fitted_writes_nothing(calibrating: tuple[object, ...], t
 def test_an_aim_out_of_reach_says_what_can_be_reached(calibrating: tuple[object, ...], tmp_path: Path) -> None:
     queries = tmp_path / "set" / "queries.jsonl"
     lines = queries.read_text().splitlines()
-    queries.write_text(
-        "".join(f"{line.replace('-0"]', '-1"]')}\n" if k % 4 else f"{line}\n" for k, line in enumerate(lines))
-    )
+    changed = [line.replace('-0"]', '-1"]') if k % 4 else line for k, line in enumerate(lines)]
+    queries.write_text("\n".join(changed) + "\n")
     done = call(*calibrating, "--target-precision", "1", "--method", "platt")
     assert done.code == 3
     assert "no relevance threshold gives a precision of 1; the best one gives 0." in done.err
