@@ -4,8 +4,9 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -47,6 +48,36 @@ def write_atomic(path: str | os.PathLike[str], data: str | bytes | Iterable[str]
     finally:
         with suppress(OSError):
             scratch.unlink()
+    _sync_folder(target.parent)
+
+
+def write_folder(path: str | os.PathLike[str], files: Mapping[str, str | Iterable[str]]) -> None:
+    """Write a whole folder of files, or leave what was there untouched; a folder that is there is replaced.
+
+    All files are written beside it first, then the two change places. Raises DataError if it cannot be written.
+    """
+    target = Path(os.path.realpath(path))
+    mark = secrets.token_hex(8)
+    scratch, old = (target.with_name(f".{target.name[:100]}.{mark}.{end}") for end in ("tmp", "old"))
+    try:
+        scratch.mkdir()
+        for name, data in files.items():
+            _write_synced(scratch / name, data)
+        _sync_folder(scratch)
+        if target.exists():
+            target.rename(old)
+        try:
+            scratch.rename(target)
+        except OSError:
+            if old.exists():
+                old.rename(target)
+            raise
+    except OSError as error:
+        hint = None if target.parent.is_dir() else f"create the folder {target.parent} first"
+        raise DataError(f"{os.fspath(path)}: cannot be written: {error.strerror or error}", hint=hint) from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)
     _sync_folder(target.parent)
 
 

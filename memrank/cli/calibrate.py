@@ -10,7 +10,7 @@ import click
 
 from memrank.cli.logfile import seen
 from memrank.cli.numbers import Finite
-from memrank.cli.output import FILE, deliver, json_text, tell
+from memrank.cli.output import FILE, Notices, deliver, json_text, tell
 from memrank.errors import DataError, UsageError
 
 if TYPE_CHECKING:  # they bring numpy and dspy, which help and checks do without
@@ -124,6 +124,7 @@ def run_calibrate(asked: Asked, file: "SpecFile", evalset: "Evalset") -> None:
     from memrank.specfile import spec_sha256
 
     path = artifact_path(file.path, asked.out)
+    Notices(strict=False, quiet=asked.quiet).show(evalset.notes)
 
     def make(spec: "Spec") -> "Pipeline":
         silent = spec.model_copy(update={"reads": None})

@@ -104,6 +104,7 @@ def eval(  # noqa: A001 - the name of the command
         raise UsageError("no spec is named", hint="memrank eval SPEC --evalset DIR")
     if asked.calibrate:
         written = check_written(specs[0])
+        collector.resume()
         run_calibrate(asked, written, _evalset(folder, [written]))
         return
     files = [check_file(spec) for spec in specs]

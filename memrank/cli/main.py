@@ -22,6 +22,7 @@ COMMANDS = {
     "eval": ("memrank.cli.eval", "Measure specs on a golden set, with intervals and gates."),
     "conversation": ("memrank.cli.conversation", "Prune a conversation to what its context needs."),
     "store": ("memrank.cli.store", "Keep memories: import, export, forget; what they are worth, what contradicts."),
+    "evalset": ("memrank.cli.evalset", "Golden sets: check and seal one, import those of others, export labels."),
     "reads": ("memrank.cli.reads", "Look into the read log: list, replay, review, count."),
 }
 

@@ -13,7 +13,7 @@ from memrank.errors import DataError, DependencyError
 from memrank.evals.fitting import fit
 from memrank.evals.report import Decile, Figure
 from memrank.fileio import canonical_json
-from memrank.score.calibration import BINS, bin_sums, brier_of_sums, ece_of_sums, reliability
+from memrank.score.calibration import BINS, bin_sums, ece_of_sums, reliability
 from memrank.score.intervals import Bootstrap, Estimate
 from memrank.score.recalibration import calibration_test
 from memrank.slate import Column
@@ -83,7 +83,7 @@ def drift(
     if reads:
         bootstrap = Bootstrap(groups, seed=seed, resamples=resamples)
         ece = _figure(bootstrap.of_sums(rows[:, 2:], ece_of_sums), len(said))
-        brier = _figure(bootstrap.of_sums(rows[:, :2], brier_of_sums), len(said))
+        brier = _figure(bootstrap.of_sums(rows[:, :2], _brier), len(said))
     of = [group for group, (p, _) in zip(groups, pairs, strict=True) for _ in p]
     chance = calibration_test(said, true, of)
     verdict = _verdict(len(said), len(set(groups)), ece.value, chance, max_ece)
@@ -136,6 +136,11 @@ def _pairs(read: LabelledRead) -> tuple[Floats, Bools]:
 def _sums(said: Floats, true: Bools) -> Floats:
     squares = float(((said - true) ** 2).sum())
     return np.concatenate([[squares, float(len(said))], bin_sums(said, true).reshape(-1)])
+
+
+def _brier(sums: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(sums[..., 0] / sums[..., 1])
 
 
 def _figure(estimate: Estimate, n: int) -> Figure:

@@ -7,11 +7,14 @@ from pathlib import Path
 
 from memrank.errors import DataError
 from memrank.evals.labels import Labelled, Split, read_labels
+from memrank.evals.manifest import SEAL, differences, read_manifest
 from memrank.fileio import sha256_hex
 from memrank.queryrows import rows
 from memrank.types import Note, Notes
 
-MEMORIES, QUERIES, MANIFEST = "memories.jsonl", "queries.jsonl", "manifest.json"
+MEMORIES, QUERIES = "memories.jsonl", "queries.jsonl"
+NOT_AS_SEALED = "not_as_sealed"
+"""Code of the note about a set that is not as its manifest has it."""
 HINT = f"an evalset is a folder with {MEMORIES} and {QUERIES}"
 SHARES: tuple[tuple[Split, float], ...] = (("fit", 0.5), ("choose", 0.7), ("report", 1.0))
 """Where nobody stated a split: upper ends of the shares, by a hash of the split group."""
@@ -38,7 +41,10 @@ class Evalset:
 
 
 def load(folder: Path) -> Evalset:
-    """Read a golden set. Raises DataError for a missing or unreadable one, or labels that cannot be read."""
+    """Read a golden set; a note says what of it is not as its manifest has it.
+
+    Raises DataError for a missing or unreadable one, or labels that cannot be read.
+    """
     if not folder.is_dir() or not (folder / MEMORIES).is_file() or not (folder / QUERIES).is_file():
         raise DataError(f"{folder}: no evalset there", hint=HINT)
     path = folder / QUERIES
@@ -48,6 +54,9 @@ def load(folder: Path) -> Evalset:
         raise DataError(f"{path}: cannot be read: {fault.strerror or fault}", hint=HINT) from None
     notes = Notes()
     queries = tuple(_queries(path, notes))
+    manifest = read_manifest(folder)
+    for said in differences(folder, manifest, data_only=True) if manifest else ():
+        notes.add("repair", "evalset", NOT_AS_SEALED, f"{folder}: {said}; {SEAL}")
     return Evalset(
         folder=folder,
         name=folder.resolve().name,

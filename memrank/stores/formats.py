@@ -88,10 +88,15 @@ def _refuse(path: Path) -> NoReturn:
     raise DataError(f"{path}: is a folder, not a file of memories", hint=hint)
 
 
-def _form(path: Path, head: bytes) -> str:
+def refuse_foreign(path: Path, head: bytes, what: str = "a file of memories") -> None:
+    """Raise DataError, with the way out, where the first bytes of a file are those of a format that is no text."""
     for magic, (name, hint) in _FOREIGN.items():
         if head.startswith(magic):
-            raise DataError(f"{path}: is {name}, not a file of memories", hint=hint)
+            raise DataError(f"{path}: is {name}, not {what}", hint=hint)
+
+
+def _form(path: Path, head: bytes) -> str:
+    refuse_foreign(path, head)
     suffix = path.suffix.lower()
     if suffix in (".csv", ".tsv"):
         return "csv"
@@ -147,6 +152,11 @@ class _Json:
         made = dict(pairs)
         self._repeated += len(pairs) - len(made)
         return made
+
+
+def parse_json(text: str, where: str, notes: Notes) -> object:
+    """The value of a text, read as leniently as the files here. Raises ValueError, which quotes nothing of the text."""
+    return _Json().parse(text, where, notes)
 
 
 def _lines(path: Path, stream: BinaryIO, consume: Callable[[bytes], object], notes: Notes) -> Iterator[Item]:

@@ -1,0 +1,124 @@
+"""What plain rules score on the golden sets, and how well two annotators agree: writes both into each set's README.
+
+    python benchmarks/baselines.py FOLDER ... [--check]
+
+Each FOLDER is a golden set whose README has the blocks `baselines` and `agreement`. Its manifest is sealed again
+afterwards. --check writes nothing and says which README is not current.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from memrank.evals.agreement import Agreement, agreement, second_labels
+from memrank.evals.check import seal_evalset
+from memrank.evals.evalset import Evalset, groups, load, split_of
+from memrank.evals.measure import measures
+from memrank.evals.rules import rankings
+from memrank.fileio import write_atomic
+from memrank.score.intervals import Bootstrap, Estimate
+
+SEED, RESAMPLES = 20260320, 2_000
+COLUMNS = {
+    "P@1": "right first",
+    "R@5": "R@5",
+    "nDCG@10": "nDCG@10",
+    "current_first": "current first",
+    "stale@1": "outdated first",
+    "must_not@10": "must not",
+}
+PARTS = ("all", "report")
+
+NOTE = """\
+Each rule orders what the tenant knew at the time of the query: by BM25, by the cosine of memrank's embedded vectors, or
+by the date of the event (else of recording), 50 results. *Right first*: the first result is relevant; the gate of
+`memrank evalset check` is .9 for every rule. *Current first*: a current value stands above every outdated one.
+*Outdated first*: an outdated value leads. *Must not*: something that must not come back is among the first 10. Means
+over the queries that a measure applies to, with 95 % intervals drawn by split group."""
+
+AGREED = """\
+{queries} queries, {pairs} memories shown. Relevant or not: Cohen's kappa {kappa}. Scores that both have given
+({scored} pairs), with 95 % intervals drawn by split group:"""
+
+
+def baselines(evalset: Evalset) -> str:
+    """The table of the rules, for the whole set and for its part `report`."""
+    lines = [f"| rule | queries | {' | '.join(COLUMNS.values())} |", "|---|---|" + "---|" * len(COLUMNS)]
+    for part in PARTS:
+        chosen = [k for k, query in enumerate(evalset.queries) if part in ("all", split_of(query))]
+        queries = [evalset.queries[k] for k in chosen]
+        draws = Bootstrap(groups(queries), seed=SEED, resamples=RESAMPLES)
+        for rule, ranked in rankings(evalset).items():
+            values = [
+                measures(query, ranked[k], None, None, None, 0, also=("P@1",))
+                for k, query in zip(chosen, queries, strict=True)
+            ]
+            cells = [
+                figure(draws.estimate(np.array([value.get(name, np.nan) for value in values]))) for name in COLUMNS
+            ]
+            lines.append(f"| {rule} | {part} | {' | '.join(cells)} |")
+    return "\n".join([*lines, "", NOTE])
+
+
+def agreed(found: Agreement) -> str:
+    """Kappa, and a table of the scores."""
+    scored = next(iter(found.mae.values())).n
+    head = AGREED.format(queries=found.queries, pairs=found.kappa.n, kappa=figure(found.kappa), scored=scored)
+    lines = [head, "", "| score | correlation | mean difference |", "|---|---|---|"]
+    lines += [f"| {name} | {figure(found.correlation[name])} | {figure(found.mae[name])} |" for name in found.mae]
+    return "\n".join(lines)
+
+
+def figure(given: Estimate) -> str:
+    """`.745 [.71, .78]`."""
+    if np.isnan(given.mean):
+        return ""
+    tail = "" if np.isnan(given.low) else f" [{_short(given.low, 2)}, {_short(given.high, 2)}]"
+    return _short(given.mean, 3) + tail
+
+
+def _short(value: float, digits: int) -> str:
+    return re.sub(r"^(-?)0\.", r"\1.", f"{value:.{digits}f}")
+
+
+def rewritten(folder: Path) -> tuple[str, str]:
+    """The README of a set as it is, and as it should be. SystemExit where it lacks a block."""
+    evalset = load(folder)
+    found = agreement(evalset.queries, second_labels(folder))
+    before = (folder / "README.md").read_text(encoding="utf-8")
+    blocks = {"baselines": baselines(evalset), "agreement": agreed(found) if found else "Labelled once."}
+    text = before
+    for name, block in blocks.items():
+        pattern = rf"(<!-- begin:{name} -->\n).*?(<!-- end:{name} -->)"
+        text, count = re.subn(pattern, lambda match, block=block: f"{match[1]}{block}\n{match[2]}", text, flags=re.S)
+        if count != 1:
+            raise SystemExit(f"{folder}/README.md holds {count} blocks named {name}; it must hold one")
+    return before, text
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write, or check."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
+    parser.add_argument("--check", action="store_true")
+    chosen = parser.parse_args(arguments)
+    old = []
+    for folder in chosen.folders:
+        before, after = rewritten(folder)
+        if before == after:
+            continue
+        old.append(str(folder))
+        if not chosen.check:
+            write_atomic(folder / "README.md", after)
+            seal_evalset(folder)
+    if chosen.check and old:
+        raise SystemExit(f"not current: {', '.join(old)}; run benchmarks/baselines.py on them")
+    sys.stdout.write(f"{len(old)} written\n" if old else "all current\n")
+
+
+if __name__ == "__main__":
+    main()

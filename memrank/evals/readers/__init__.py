@@ -1,0 +1,1 @@
+"""Golden sets and runs of others: BEIR, TREC, ranx, LoCoMo, LongMemEval."""
