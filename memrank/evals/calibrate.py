@@ -20,11 +20,11 @@ from memrank.evals.evaluate import evaluate
 from memrank.evals.fitting import Method, fit, library_version, method_for
 from memrank.evals.labels import Labelled, Split
 from memrank.evals.outcome import Outcome, Scored
-from memrank.evals.report import Figure, Subject, report_of
+from memrank.evals.report import Figure, Subject, figure_of, report_of
 from memrank.evals.thresholds import Reviewed, asks, for_precision, for_review_rate, reviewed
 from memrank.pipeline import Pipeline
 from memrank.score.calibration import BINS, bin_sums, ece_of_sums
-from memrank.score.intervals import Bootstrap, Estimate
+from memrank.score.intervals import Bootstrap, ratio
 from memrank.spec import RankerSpec, Spec
 from memrank.speccalibration import CalibrationSpec
 from memrank.types import Bools, Floats
@@ -235,7 +235,7 @@ class _Run:
         above = np.array([_above(outcome, threshold) for outcome in outcomes])
         found = {
             "ECE@10": bootstrap.of_sums(np.array([_first(outcome) for outcome in outcomes]), ece_of_sums),
-            "precision": bootstrap.of_sums(above, _share),
+            "precision": bootstrap.of_sums(above, ratio),
             "above_threshold": bootstrap.estimate(above[:, 1]),
         }
         if options.review_rate is not None:
@@ -245,7 +245,7 @@ class _Run:
                 for read in self._reviewed(pipeline, part)
             ]
             found["review_rate"] = bootstrap.estimate(np.array(asked))
-        return {**report.figures, **{name: _figure(estimate) for name, estimate in found.items()}}
+        return {**report.figures, **{name: figure_of(estimate) for name, estimate in found.items()}}
 
     def _queries(self, part: Split) -> tuple[Labelled, ...]:
         queries = self.evalset.part(part)
@@ -286,12 +286,3 @@ def _above(outcome: Outcome, threshold: float) -> Floats:
         return np.full(2, math.nan)
     above = outcome.judged.relevance >= threshold
     return np.array([(outcome.judged.relevant & above).sum(), above.sum()], dtype=np.float64)
-
-
-def _share(sums: Floats) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(sums[..., 0] / sums[..., 1])
-
-
-def _figure(estimate: Estimate) -> Figure:
-    return Figure(value=estimate.mean, low=estimate.low, high=estimate.high, n=estimate.n)

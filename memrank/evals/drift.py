@@ -11,10 +11,10 @@ from memrank.asrecorded import recorded_spec
 from memrank.compiled import made_with
 from memrank.errors import DataError, DependencyError
 from memrank.evals.fitting import fit
-from memrank.evals.report import Decile, Figure
+from memrank.evals.report import Decile, Figure, deciles_of, figure_of
 from memrank.fileio import canonical_json
-from memrank.score.calibration import BINS, bin_sums, ece_of_sums, reliability
-from memrank.score.intervals import Bootstrap, Estimate
+from memrank.score.calibration import BINS, bin_sums, ece_of_sums
+from memrank.score.intervals import Bootstrap, ratio
 from memrank.score.recalibration import calibration_test
 from memrank.slate import Column
 from memrank.spec import RankerSpec, Spec
@@ -50,6 +50,7 @@ class Drift:
     """Mean relevance said of the pairs; NaN of none."""
     ece: Figure
     brier: Figure
+    """Their n is that of the reads."""
     p: float
     """Of the test that what was said is true; NaN where it cannot be told."""
     max_ece: float
@@ -82,8 +83,8 @@ def drift(
     ece = brier = Figure(value=math.nan, low=math.nan, high=math.nan, n=0)
     if reads:
         bootstrap = Bootstrap(groups, seed=seed, resamples=resamples)
-        ece = _figure(bootstrap.of_sums(rows[:, 2:], ece_of_sums), len(said))
-        brier = _figure(bootstrap.of_sums(rows[:, :2], _brier), len(said))
+        ece = figure_of(bootstrap.of_sums(rows[:, 2:], ece_of_sums))
+        brier = figure_of(bootstrap.of_sums(rows[:, :2], ratio))
     of = [group for group, (p, _) in zip(groups, pairs, strict=True) for _ in p]
     chance = calibration_test(said, true, of)
     verdict = _verdict(len(said), len(set(groups)), ece.value, chance, max_ece)
@@ -100,7 +101,7 @@ def drift(
         brier=brier,
         p=chance,
         max_ece=max_ece,
-        deciles=_deciles(said, true),
+        deciles=deciles_of(said, true),
         mended=_mended(said, true) if verdict == "broken" else None,
     )
 
@@ -136,24 +137,6 @@ def _pairs(read: LabelledRead) -> tuple[Floats, Bools]:
 def _sums(said: Floats, true: Bools) -> Floats:
     squares = float(((said - true) ** 2).sum())
     return np.concatenate([[squares, float(len(said))], bin_sums(said, true).reshape(-1)])
-
-
-def _brier(sums: Floats) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(sums[..., 0] / sums[..., 1])
-
-
-def _figure(estimate: Estimate, n: int) -> Figure:
-    return Figure(value=estimate.mean, low=estimate.low, high=estimate.high, n=n)
-
-
-def _deciles(said: Floats, true: Bools) -> tuple[Decile, ...]:
-    found = reliability(said, true)
-    rows = zip(found.low, found.high, found.mean, found.share, found.n, strict=True)
-    return tuple(
-        Decile(low=float(low), high=float(high), mean=float(mean), share=float(share), n=int(n))
-        for low, high, mean, share, n in rows
-    )
 
 
 def _mended(said: Floats, true: Bools) -> CalibrationSpec | None:
