@@ -90,8 +90,10 @@ def with_latency(result: Result, milliseconds: float) -> Result:
 
 def _review(slate: Slate, spec: Spec, returned: Rows) -> tuple[str, ...]:
     rules = spec.review
+    # What stays only because it is protected counts for nothing: its score of 0 is no doubt about the answer.
+    counting = returned[_spared(slate)[returned] == 0]
     reasons = review_reasons(
-        slate[Column.SCORE][returned],
+        slate[Column.SCORE][counting],
         slate[Column.RAW_SCORE],
         (slate[Column.STALE_FLAG] > 0) | (slate[Column.SUPERSEDED] > 0),
         top_score_below=rules.top_score_below,

@@ -1,11 +1,9 @@
 """What a pipeline does about its reads besides ranking: answers identical ones from memory, and records each one."""
 
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +14,7 @@ from memrank.slate import Slate
 from memrank.spec import Spec
 from memrank.specreads import ReadsSpec
 from memrank.types import Note, Query
-from memrank.version import __version__
+from memrank.version import __version__, shipped_model
 
 if TYPE_CHECKING:  # they bring sqlite3, which a pipeline without a log does without
     from memrank.stores.readlog_entry import Origin
@@ -135,13 +133,3 @@ class Made:
             check_older_than=self.spec.review.check_older_than,
             high_stakes=self.spec.high_stakes,
         )
-
-
-@cache
-def shipped_model() -> str:
-    """Names the coefficients that judge relevance and replacements, by their content."""
-    from importlib.resources import files
-
-    folder = files("memrank.data")
-    data = [(folder / name).read_bytes() for name in ("relevance.json", "conflict.json")]
-    return f"embedded-{hashlib.sha256(b''.join(data)).hexdigest()[:16]}"

@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Literal
 
+from memrank.compiled import applied
 from memrank.indexing import Analyzer
 from memrank.pipeline import Pipeline
 from memrank.reads import open_reads
 from memrank.spec import PrefilterSpec, PrunerSpec, RankerSpec, Spec, StageSpec, TemporalSpec
+from memrank.specfile import spec_sha256 as sha256_of
 from memrank.stages.base import Stage
 from memrank.stages.prefilter import Prefilter
 from memrank.stages.pruner import Pruner
@@ -61,8 +63,12 @@ def store_kind(path: Path) -> Literal["jsonl.v1", "sqlite.v1"]:
 def build(spec: Spec, folder: Path, spec_sha256: str, *, store: Path | None = None) -> Pipeline:
     """The pipeline of a spec whose paths are relative to `folder`; `store` swaps the spec's store for another file.
 
-    Raises SpecError when the stages do not fit together. The store is opened when it is first read.
+    What was compiled for the spec is part of the pipeline's spec and of its hash. Raises SpecError when the stages do
+    not fit together, DataError for an artifact that is not the spec's. The store is opened when it is first read.
     """
+    if spec.compiled is not None:
+        spec = applied(spec, folder)
+        spec_sha256 = sha256_of(spec)
     analyzer = Analyzer(spec.index.language, spec.index.embedder)
     where = spec.store
     scale = where.importance_scale if where else "0-1"

@@ -15,7 +15,6 @@ from memrank.fileio import canonical_json
 from memrank.indexing import Analyzer
 from memrank.pipeline import UNQUEUED, quiet
 from memrank.plain import plain_text
-from memrank.reads import shipped_model
 from memrank.recorded import Recorded, final_of, pool_of
 from memrank.records import record_text
 from memrank.registry import build, make_stage
@@ -27,7 +26,7 @@ from memrank.stores.base import Snapshot
 from memrank.stores.readlog import Kept, ReadLog
 from memrank.text.counted import counted, verb
 from memrank.types import Memory, TimeOfQuery
-from memrank.version import __version__
+from memrank.version import __version__, shipped_model
 from memrank.whatif import changed, differing, freed
 
 MAX_DIFFERENCES = 20

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from memrank.pertype import DurationPerType, PerType, RatePerType, ShareOfType
 from memrank.specbase import Section
+from memrank.speccalibration import CalibrationSpec
 from memrank.specreads import ReadsSpec, ReviewSpec
 from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, Metric, MetricKey, Points, Share, Time
 from memrank.types import Sensitivity
@@ -193,6 +194,8 @@ class RankerSpec(Section):
     """Relevance, importance and freshness combined; thresholds; superseded facts below their successors."""
     judge: Literal["embedded"] = "embedded"
     """Who scores relevance: `embedded` calls no model."""
+    calibration: CalibrationSpec | None = None
+    """Makes what the judge says a probability on your own data: `memrank eval --calibrate` fits it."""
     combine: Literal["weighted", "bounded"] = "weighted"
     """`weighted` sums the parts; `bounded` multiplies relevance by boosts that cannot overpower it."""
     weights: Weights = Weights(relevance=0.6, freshness=0.4)
@@ -333,6 +336,8 @@ class Spec(Section):
     """The golden set of this pipeline and the gates it must pass."""
     compile: CompileSpec | None = None
     """What compiling this pipeline tunes."""
+    compiled: str | None = Field(default=None, min_length=1)
+    """The artifact with what was fitted for this pipeline, relative to the spec; its values count before the spec's."""
 
     @field_validator("stages", mode="after")
     @classmethod

@@ -219,7 +219,9 @@ def _form(entry: Schema, schema: Schema) -> str:
         case "boolean":
             return "`true`, `false`"
         case "array":
-            return "list of texts" if entry["items"].get("type") == "string" else "list of stages"
+            return {"string": "list of texts", "number": "list of numbers"}.get(
+                entry["items"].get("type"), "list of stages"
+            )
         case "null":
             return "`null`"
         case _:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memrank.cli import collector
+from memrank.cli.calibrate import Asked, other_options, run_calibrate, run_drift
 from memrank.cli.journals import journal_file, journal_folder
 from memrank.cli.output import FILE, Notices, deliver, json_text, refuse_source, tell
 from memrank.cli.progress import progress
@@ -67,6 +68,7 @@ class Settings:
 )
 @click.option("--by", type=click.Choice(["category"]), help="Show each category too.")
 @click.option("--quiet", "-q", is_flag=True, help="No notes and no progress on stderr.")
+@other_options
 def eval(  # noqa: A001 - the name of the command
     specs: tuple[str, ...],
     runs: tuple[str, ...],
@@ -81,6 +83,7 @@ def eval(  # noqa: A001 - the name of the command
     resume: bool,
     by: str | None,
     quiet: bool,
+    **other: Any,
 ) -> None:
     """Measure SPEC on a golden set; or several specs side by side, each against the first.
 
@@ -91,12 +94,27 @@ def eval(  # noqa: A001 - the name of the command
     --run takes what `memrank run --queries FILE --out RUN` writes, a TREC run, or the JSON of ranx: its ids are
     measured and compared like those of a spec.
 
-    Exit code 1 under --gate where a gate of a spec fails.
-    """
-    from memrank.checking import check_file
+    --calibrate fits the judge of one SPEC on the part `choose`, writes the artifact that its `compiled` is to name, and
+    shows the part `report` before and after. --reads looks into a read log whether calibration still holds.
 
-    if not specs and not runs:
+    Exit code 1 under --gate where a gate of a spec fails, and where calibration does not hold.
+    """
+    from memrank.checking import check_file, check_written
+
+    asked = Asked(
+        specs=specs, jobs=jobs, seed=seed, resamples=resamples, gate=gate, as_json=as_json, quiet=quiet, **other
+    )
+    asked.refuse({"--html": html is not None, "--by": by is not None, "--part": part != "all", "--run": bool(runs)})
+    if asked.log is not None:
+        run_drift(asked)
+        return
+    if not specs and (asked.calibrate or not runs):
         raise UsageError("no spec is named", hint="memrank eval SPEC --evalset DIR")
+    if asked.calibrate:
+        written = check_written(specs[0])
+        collector.resume()
+        run_calibrate(asked, written, _evalset(folder, [written]))
+        return
     files = [check_file(spec) for spec in specs]
     collector.resume()
     if gate and not any(map(_gates, files)):

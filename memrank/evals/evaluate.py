@@ -18,12 +18,11 @@ from memrank.evals.labels import Labelled
 from memrank.evals.measure import measures, worst
 from memrank.evals.outcome import Failed, Judged, Outcome, Scored, Unscored
 from memrank.pipeline import Pipeline
-from memrank.reads import shipped_model
 from memrank.result import Item, Result
 from memrank.score.temporal import DAY
 from memrank.spec import PrunerSpec
 from memrank.stores.readers import read_memories
-from memrank.version import __version__
+from memrank.version import __version__, shipped_model
 
 TOP_K = 50
 """Results of a ranking that are compared with the labels."""

@@ -14,6 +14,7 @@ from memrank.score.calibration import BINS, bin_sums, ece_of_sums, reliability, 
 from memrank.score.intervals import Bootstrap, Estimate
 from memrank.spec import GateSpec
 from memrank.specvalues import CUT_METRICS, METRICS
+from memrank.types import Bools
 
 SCHEMA = "memrank.eval/1"
 LATENCIES = {"latency_p50": 0.5, "latency_p95": 0.95, "latency_p99": 0.99}
@@ -189,7 +190,7 @@ def _figures(queries: Sequence[Labelled], outcomes: Sequence[Outcome], seed: int
     }
     if any(isinstance(outcome, Scored) for outcome in outcomes):
         found |= _of_reads(bootstrap, outcomes)
-    return {name: _figure(found[name]) for name in sorted(found, key=rank_of) if not math.isnan(found[name].mean)}
+    return {name: figure_of(found[name]) for name in sorted(found, key=rank_of) if not math.isnan(found[name].mean)}
 
 
 def _of_reads(bootstrap: Bootstrap, outcomes: Sequence[Outcome]) -> dict[str, Estimate]:
@@ -221,7 +222,8 @@ def _of_reads(bootstrap: Bootstrap, outcomes: Sequence[Outcome]) -> dict[str, Es
     }
 
 
-def _figure(estimate: Estimate) -> Figure:
+def figure_of(estimate: Estimate) -> Figure:
+    """An estimate as a figure."""
     return Figure(value=estimate.mean, low=estimate.low, high=estimate.high, n=estimate.n)
 
 
@@ -229,7 +231,12 @@ def _deciles(outcomes: Sequence[Outcome]) -> tuple[Decile, ...]:
     judged = [one.judged for one in outcomes if isinstance(one, Scored)]
     if not any(one.ids for one in judged):
         return ()
-    found = reliability(np.concatenate([one.relevance for one in judged]), np.concatenate([o.relevant for o in judged]))
+    return deciles_of(np.concatenate([o.relevance for o in judged]), np.concatenate([o.relevant for o in judged]))
+
+
+def deciles_of(said: Floats, relevant: Bools) -> tuple[Decile, ...]:
+    """The tenths of [0, 1] of n judged memories."""
+    found = reliability(said, relevant)
     rows = zip(found.low, found.high, found.mean, found.share, found.n, strict=True)
     return tuple(
         Decile(low=float(low), high=float(high), mean=float(mean), share=float(share), n=int(n))

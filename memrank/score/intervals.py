@@ -72,7 +72,7 @@ class Bootstrap:
 
     def estimate(self, values: Floats) -> Estimate:
         """The mean of `values`, shape (n,), with NaN for a case that does not count."""
-        return self.of_sums(np.asarray(values, dtype=np.float64)[:, None], _mean)
+        return self.of_sums(np.asarray(values, dtype=np.float64)[:, None], ratio)
 
     def of_sums(self, rows: Floats, statistic: Callable[[Floats], Floats]) -> Estimate:
         """A figure that depends on sums over cases only, such as a share of pairs or a calibration error.
@@ -143,8 +143,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def _mean(sums: Floats) -> Floats:
-    return np.asarray(sums[..., 0] / sums[..., 1])
+def ratio(sums: Floats) -> Floats:
+    """A statistic for `Bootstrap.of_sums`: the first sum of (..., m), in the second; NaN of nothing."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(sums[..., 0] / sums[..., 1])
 
 
 def _weighted_quantile(rising: Floats, weights: Floats, share: float) -> Floats:

@@ -8,6 +8,7 @@ import dspy
 import numpy as np
 from pydantic import BaseModel, Field
 
+from memrank.calibration import calibrated
 from memrank.chain import JUDGED
 from memrank.conflicts import MAX_PAIRED, outdated
 from memrank.evidence import justify
@@ -86,7 +87,8 @@ class Ranker(Stage):
         """See `Stage`."""
         params = self.params
         superseded, successor = self._successors(slate)
-        judged, inherits = _inherit(asked(self.judge, slate), successor, slate.tenant.id_order[slate.rows])
+        relevance = calibrated(params.calibration, asked(self.judge, slate))
+        judged, inherits = _inherit(relevance, successor, slate.tenant.id_order[slate.rows])
         parts = {
             "relevance": judged,
             "freshness": slate[Column.FRESHNESS],
