@@ -40,7 +40,12 @@ def _version(value: object) -> object:
 
 CUT_METRICS = ("recall@k", "R@k", "P@k", "nDCG@k", "MRR@k", "stale@k", "must_not@k")
 """Metrics of the first k results, k from 1 to 1000."""
-METRICS = ("MRR", "MAP", "MAE", "ECE", "Brier", "current_first", "empty_ok", "latency_p50", "latency_p95")
+METRICS = (
+    *("MRR", "MAP", "MAE", "MAE_relevance", "MAE_freshness", "MAE_combined", "ECE", "Brier"),
+    *("current_first", "empty_ok", "coverage", "risk", "sensitivity", "actions", "leaks"),
+    *("latency_p50", "latency_p95", "latency_p99", "lm_calls", "lm_tokens", "cost_usd"),
+)
+"""`MAE` is `MAE_combined`; latencies are in milliseconds."""
 METRIC = (
     f"^(({'|'.join(name.removesuffix('@k') for name in CUT_METRICS)})@([1-9][0-9]{{0,2}}|1000)|{'|'.join(METRICS)})$"
 )
