@@ -1,7 +1,7 @@
 """What pruning is worth on golden conversations, as plain values."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
@@ -88,10 +88,6 @@ class PruningReport:
     """In the order of the set."""
     lost: tuple[Lost, ...] = field(repr=False)
 
-    def to_dict(self) -> dict[str, object]:
-        """The JSON form, `memrank.eval-conversations/1`; an interval that cannot be told is null."""
-        return {"schema": SCHEMA, **{name: plain(value) for name, value in asdict(self).items()}}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Versus:
@@ -126,6 +122,25 @@ def versus(first: PruningReport, other: PruningReport) -> dict[str, Versus]:
             lower=int((gaps[name] < 0).sum()),
         )
         for (name, difference), p in zip(found.items(), corrected, strict=True)
+    }
+
+
+def to_dict(reports: Sequence[PruningReport]) -> dict[str, object]:
+    """The JSON form, `memrank.eval-conversations/1`: each report, and all but the first against it. What cannot be told
+    (NaN) is null.
+    """
+    first = reports[0]
+    return {
+        "schema": SCHEMA,
+        "reports": [plain(asdict(report)) for report in reports],
+        "comparisons": [
+            {
+                "spec": other.spec,
+                "against": first.spec,
+                "measures": {name: plain(asdict(one)) for name, one in versus(first, other).items()},
+            }
+            for other in reports[1:]
+        ],
     }
 
 
