@@ -1,9 +1,9 @@
 """Curves and dots in plain characters: no colour, no escape codes, any width from 20 columns on."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from memrank.render.axis import Axis
 from memrank.text.inert import clip
 
 NARROWEST, LOWEST = 20, 3
@@ -26,38 +26,15 @@ class Series:
     line: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Axis:
-    """Numbers from `low` to `high` on `cells` cells."""
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """An axis on so many cells."""
 
-    low: float
-    high: float
+    axis: Axis
     cells: int
 
-    @classmethod
-    def over(cls, values: Sequence[float], given: tuple[float, float] | None, cells: int) -> "_Axis":
-        low, high = given or (min(values), max(values))
-        least = 1e-9 * max(abs(low), abs(high), 1e-200)
-        if high - low < least:  # one value: it stands in the middle
-            half = 0.5 * max(1.0, abs(low))
-            low, high = low - half, high + half
-        return cls(low=low, high=high, cells=cells)
-
-    def holds(self, value: float) -> bool:
-        return self.low <= value <= self.high
-
     def cell(self, value: float) -> int:
-        share = (value - self.low) / (self.high - self.low)
-        return round(min(1.0, max(0.0, share)) * (self.cells - 1))
-
-    def ticks(self, most: int) -> list[float]:
-        """Round numbers on the axis: as many as there may be, at most so many (from 2 on)."""
-        power = 10.0 ** math.floor(math.log10((self.high - self.low) / most))
-        for step in (m * power for m in (1, 2, 5, 10, 20, 50)):
-            first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-            if last - first < most:
-                return [k * step for k in range(first, last + 1)]
-        return []
+        return round(self.axis.share(value) * (self.cells - 1))
 
 
 def plot(
@@ -80,10 +57,10 @@ def plot(
     drawn = [point for one in series for point in one.points if _sound(point)]
     if not drawn:
         return ""
-    y_axis = _Axis.over([y for _, y in drawn], y_range, height)
-    y_ticks = {height - 1 - y_axis.cell(value): f"{value:.6g}" for value in y_axis.ticks(max(2, height // 3))}
+    y_axis = _Cells(Axis.over([y for _, y in drawn], y_range), height)
+    y_ticks = {height - 1 - y_axis.cell(value): f"{value:.6g}" for value in y_axis.axis.ticks(max(2, height // 3))}
     margin = max(map(len, y_ticks.values()), default=0)
-    x_axis = _Axis.over([x for x, _ in drawn], x_range, width - margin - 2)
+    x_axis = _Cells(Axis.over([x for x, _ in drawn], x_range), width - margin - 2)
     canvas = [[" "] * x_axis.cells for _ in range(height)]
     for one in series:
         for x, y in _cells(one, x_axis, y_axis):
@@ -100,11 +77,11 @@ def _sound(point: Point) -> bool:
     return all(abs(value) <= LARGEST for value in point)
 
 
-def _cells(series: Series, x_axis: _Axis, y_axis: _Axis) -> Iterator[tuple[int, int]]:
+def _cells(series: Series, x_axis: _Cells, y_axis: _Cells) -> Iterator[tuple[int, int]]:
     """The cells that a series marks: column from the left, row from below."""
     before: tuple[int, int] | None = None
     for point in series.points:
-        if not (_sound(point) and x_axis.holds(point[0]) and y_axis.holds(point[1])):
+        if not (_sound(point) and x_axis.axis.holds(point[0]) and y_axis.axis.holds(point[1])):
             before = None
             continue
         here = x_axis.cell(point[0]), y_axis.cell(point[1])
@@ -121,12 +98,12 @@ def _between(start: tuple[int, int], end: tuple[int, int]) -> Iterator[tuple[int
         yield tuple(round(a + (b - a) * k / steps) for a, b in zip(start, end, strict=True))  # type: ignore[misc]
 
 
-def _x_lines(axis: _Axis, margin: int, label: str) -> list[str]:
+def _x_lines(axis: _Cells, margin: int, label: str) -> list[str]:
     """The axis with its ticks, their numbers, and the label in the middle below."""
     rule = ["─"] * axis.cells
     numbers = [" "] * axis.cells
     free = 0
-    for value in axis.ticks(max(2, axis.cells // 12)):
+    for value in axis.axis.ticks(max(2, axis.cells // 12)):
         cell, text = axis.cell(value), f"{value:.6g}"
         rule[cell] = "┬"
         start = min(max(0, cell - len(text) // 2), axis.cells - len(text))

@@ -1,0 +1,183 @@
+"""A pipeline asked every query of a golden set: what became of each, in their order, however many threads ask."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing, nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memrank.errors import DataError, MemrankError, StoreError, UsageError
+from memrank.evals.evalset import Evalset
+from memrank.evals.journal import Journal, key_of
+from memrank.evals.labels import Labelled
+from memrank.evals.measure import measures, worst
+from memrank.evals.outcome import Failed, Judged, Outcome, Scored, Unscored
+from memrank.pipeline import Pipeline
+from memrank.reads import shipped_model
+from memrank.result import Item, Result
+from memrank.score.temporal import DAY
+from memrank.stores.readers import read_memories
+from memrank.version import __version__
+
+TOP_K = 50
+"""Results of a ranking that are compared with the labels."""
+EXPLAINED = 3
+"""Results whose reasons are kept for the list of the worst queries."""
+MESSAGE = 300
+"""Characters of a failure's message that are kept."""
+
+
+def evaluate(
+    pipeline: Pipeline,
+    evalset: Evalset,
+    queries: Sequence[Labelled],
+    *,
+    jobs: int = 1,
+    seed: int = 0,
+    journal: Path | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[Outcome]:
+    """What became of each query, in their order.
+
+    Each is ranked without the pruner, 50 results at the most; where actions are labelled, it is read once more with
+    the whole chain. A read that fails is an outcome too. A query that states no time is asked as of the newest time in
+    the set, never the clock: what a pipeline is worth must not change from day to day. `pipeline` reads the memories of
+    the set; one with a cache would answer from it. The outcomes are the same for any number of `jobs` (threads), but
+    for their latencies.
+
+    `journal` is where outcomes are kept as they come: a run that was killed is given the same path, and goes on where
+    it stopped. `seed` only keeps journals of different seeds apart: reads draw nothing. `progress` is told how many
+    more are done, from this thread. Raises DataError for query ids that are repeated, UsageError for a pipeline without
+    a store, and what its store raises where it cannot be read.
+    """
+    _check(queries)
+    store = pipeline.store
+    if store is None:
+        raise UsageError("no memories: the pipeline has no store", hint="build it over the memories of the evalset")
+    key = key_of(
+        *(__version__, shipped_model(), seed),
+        *(pipeline.spec_sha256, evalset.queries_sha256, store.store_version()),
+    )
+    asker = _Asker(pipeline, queries, evalset)
+    told = progress or (lambda done: None)
+    with Journal(journal, key) if journal is not None else nullcontext() as kept:
+        outcomes = {query.id: kept.done[query.id] for query in queries if query.id in kept.done} if kept else {}
+        told(len(outcomes))
+        with closing(_asked(asker, [query for query in queries if query.id not in outcomes], jobs)) as found:
+            for outcome in found:
+                if kept:
+                    kept.add(outcome)
+                outcomes[outcome.query_id] = outcome
+                told(1)
+    return [outcomes[query.id] for query in queries]
+
+
+def _check(queries: Sequence[Labelled]) -> None:
+    repeated = [name for name, times in Counter(query.id for query in queries).items() if times > 1]
+    if repeated:
+        raise DataError(
+            f"{len(repeated)} query ids are repeated, the first: {repeated[0][:80]!r}",
+            hint="outcomes are told apart by the ids of their queries",
+        )
+
+
+def _asked(asker: "_Asker", queries: Sequence[Labelled], jobs: int) -> Iterator[Outcome]:
+    """The outcomes as they come. Whoever stops early waits for those that are being read, and for no others."""
+    if jobs <= 1:
+        yield from map(asker, queries)
+        return
+    pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="memrank-eval")
+    try:
+        for future in as_completed([pool.submit(asker, query) for query in queries]):
+            yield future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+class _Asker:
+    """Asks one query. Safe to share between threads."""
+
+    def __init__(self, pipeline: Pipeline, queries: Sequence[Labelled], evalset: Evalset) -> None:
+        self._pipeline = pipeline
+        timeless = any("as_of" not in query.asked for query in queries)
+        self._newest = newest(evalset.memories) if timeless else None
+
+    def __call__(self, query: Labelled) -> Outcome:
+        asked = {"as_of": self._newest, **query.asked}
+        try:
+            result = self._pipeline(**asked, rank_only=True, top_k=TOP_K).result
+            actions = self._actions(asked) if query.expected_actions else None
+        except StoreError:  # no fault of the query: nobody could be answered
+            raise
+        except MemrankError as fault:
+            message = fault.message[:MESSAGE]
+            return Failed(query_id=query.id, values=worst(query), code=fault.code, message=message)
+        return _compared(query, result, actions)
+
+    def _actions(self, asked: Mapping[str, Any]) -> dict[str, str] | None:
+        """Id to what the pruner does with it; None without a pruner."""
+        result = self._pipeline(**asked).result
+        if not result.pruned:
+            return None
+        return {item.id: item.action for item in (*result.results, *result.excluded) if item.action is not None}
+
+
+def newest(memories: Path) -> datetime:
+    """The newest time at which a memory of a file was recorded, else happened; 1970 where none has a date."""
+    times = [
+        moment.end
+        for memory in read_memories(memories).memories
+        for moment in (memory.created_at or memory.event_date,)
+        if moment is not None
+    ]
+    return max(times, default=datetime(1970, 1, 1, tzinfo=UTC))
+
+
+def _compared(query: Labelled, result: Result, actions: Mapping[str, str] | None) -> Scored | Unscored:
+    judged = judged_of(result, query)
+    asked = query.asked.get("namespace", result.namespace)
+    items = (*result.results, *result.excluded)
+    leaked = sum(item.memory.namespace != asked for item in items)
+    ranked = [item.id for item in result.results]
+    values = measures(query, ranked, judged, result.sensitivity.value, actions, leaked)
+    if not values:
+        return Unscored(query_id=query.id, why="it has no label that any measure needs")
+    meta = result.meta
+    return Scored(
+        query_id=query.id,
+        values=values,
+        judged=judged,
+        latency_ms=meta.latency_ms,
+        lm_calls=meta.lm_calls,
+        lm_tokens=meta.lm_tokens,
+        lm_cost_usd=meta.lm_cost_usd,
+        top=tuple((item.id, item.score, item.justification) for item in result.results[:EXPLAINED]),
+    )
+
+
+def judged_of(result: Result, query: Labelled) -> Judged:
+    """All that was judged, results first."""
+    items = (*result.results, *result.excluded)
+    return Judged(
+        ids=tuple(item.id for item in items),
+        relevance=np.array([item.scores["relevance"] for item in items], dtype=np.float64),
+        freshness=np.array([item.scores["freshness"] for item in items], dtype=np.float64),
+        score=np.array([_score(item) for item in items], dtype=np.float64),
+        age_days=np.array(
+            [math.nan if item.age_seconds is None else item.age_seconds / DAY for item in items], dtype=np.float64
+        ),
+        relevant=np.array([item.id in query.relevant for item in items], dtype=np.bool_),
+        returned=len(result.results),
+    )
+
+
+def _score(item: Item) -> float:
+    """What ranks it. Those beyond the first 50 are excluded for their place alone, and keep what they were given."""
+    if item.reason != "over_top_k":
+        return item.score
+    return item.raw_score * math.prod(adjustment.factor for adjustment in item.adjustments)
