@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from talks import conversations, moments
 
 from memrank.dialogue.evidence import features, relations
 from memrank.dialogue.links import link_features
+from memrank.evals.conversations import load_conversations
 from memrank.indexing import Analyzer
 
 Floats = NDArray[np.float64]
@@ -41,7 +41,7 @@ def examples(path: Path) -> tuple[list[str], Floats, dict[str, Floats], Floats, 
     tables, weights, owners = [], [], []
     targets: dict[str, list[float]] = {part: [] for part in ("decay", "protected", "class", "needed")}
     names: list[str] = []
-    for at in moments(conversations(path)):
+    for at in load_conversations(path).moments:
         found = features(at.elements, at.message, analyzer)
         names = list(found)
         tables.append(np.stack(list(found.values()), axis=1))
@@ -78,7 +78,7 @@ def fit_links(path: Path) -> tuple[list[str], Floats, float]:
     analyzer = Analyzer()
     tables, labels = [], []
     names: list[str] = []
-    for at in moments(conversations(path)):
+    for at in load_conversations(path).moments:
         related = relations([*(element.content for element in at.elements), at.message], analyzer)
         older, newer, found = link_features(at.elements, related, analyzer)
         names = list(found)

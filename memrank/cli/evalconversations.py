@@ -70,7 +70,7 @@ def evaluate_conversations(folder: str, specs: Sequence[str], options: PruningOp
     if options.html is not None:
         from memrank.render.pruningpage import pruning_page
 
-        read = [*specs, folder, *Path(folder).glob("*.jsonl")]
+        read = [*specs, folder, *map(str, Path(folder).glob("*.jsonl"))]
         deliver([pruning_page(reports)], options.html, sources=read)
     deliver([f"{_text(reports, options)}\n"], None)
     failed = [report.spec for report in reports if not report.gate.passed]

@@ -69,7 +69,9 @@ def _budgets(report: PruningReport) -> list[Html]:
     found = []
     for share in ("", *(f"@{share:.0%}" for share in SHARES)):
         drawn = [(label, report.figures.get(f"{name}{share}")) for name, label in WAYS.items()]
-        given = [Bar(label, one.value, one.low, one.high) for label, one in drawn if one is not None]
+        given = [
+            Bar(label=label, value=one.value, low=one.low, high=one.high) for label, one in drawn if one is not None
+        ]
         if given:
             title = f"Answerable, budget {share[1:]} of the tokens" if share else "Answerable under the limits"
             found.append(bars(given, title=title, x_label="later questions that stay answerable", x_range=(0.0, 1.0)))
