@@ -19,6 +19,7 @@ COMMANDS = {
     "init": ("memrank.cli.specs", "Write a first spec, commented, ready to run."),
     "check": ("memrank.cli.specs", "Check specs without running them."),
     "schema": ("memrank.cli.specs", "Print the JSON Schema of the spec, for editors."),
+    "eval": ("memrank.cli.eval", "Measure specs on a golden set, with intervals and gates."),
     "conversation": ("memrank.cli.conversation", "Prune a conversation to what its context needs."),
     "store": ("memrank.cli.store", "Keep memories: import, export, forget; what they are worth, what contradicts."),
     "reads": ("memrank.cli.reads", "Look into the read log: list, replay, review, count."),

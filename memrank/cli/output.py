@@ -49,7 +49,7 @@ def deliver(pieces: Iterable[str], out: str | None, *, sources: Iterable[str | o
         for piece in pieces:
             _say(piece)
         return
-    _guard(out, sources)
+    refuse_source("--out", out, sources)
     if _is_special(out):
         with open(out, "w", encoding="utf-8", newline="") as stream:  # noqa: PTH123 - may be a number under /dev/fd
             for piece in pieces:
@@ -70,13 +70,14 @@ def _say(piece: str) -> None:
         raise
 
 
-def _guard(out: str, sources: Iterable[str | os.PathLike[str]]) -> None:
+def refuse_source(option: str, out: str, sources: Iterable[str | os.PathLike[str]]) -> None:
+    """Raises UsageError where the file `out` of an option has no name, or is one of the `sources` that are read."""
     if not out:
-        raise UsageError("--out names no file", hint="leave it out to write to stdout")
+        raise UsageError(f"{option} names no file", hint="leave it out, or name one")
     for source in sources:
         with suppress(OSError):
             if Path(out).samefile(source):
-                raise UsageError(f"--out {out} would replace what is read", hint="name another file")
+                raise UsageError(f"{option} {out} would replace what is read", hint="name another file")
 
 
 def _is_special(path: str) -> bool:

@@ -2,16 +2,16 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from memrank.errors import DataError, MemrankError, StoreError, UsageError
+from memrank.errors import DataError, MemrankError, NamespaceError, StoreError, UsageError
 from memrank.evals.evalset import Evalset
 from memrank.evals.journal import Journal, key_of
 from memrank.evals.labels import Labelled
@@ -21,6 +21,7 @@ from memrank.pipeline import Pipeline
 from memrank.reads import shipped_model
 from memrank.result import Item, Result
 from memrank.score.temporal import DAY
+from memrank.spec import PrunerSpec
 from memrank.stores.readers import read_memories
 from memrank.version import __version__
 
@@ -39,6 +40,7 @@ def evaluate(
     *,
     jobs: int = 1,
     seed: int = 0,
+    also: Collection[str] = (),
     journal: Path | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Outcome]:
@@ -48,7 +50,7 @@ def evaluate(
     the whole chain. A read that fails is an outcome too. A query that states no time is asked as of the newest time in
     the set, never the clock: what a pipeline is worth must not change from day to day. `pipeline` reads the memories of
     the set; one with a cache would answer from it. The outcomes are the same for any number of `jobs` (threads), but
-    for their latencies.
+    for their latencies. `also` names metrics that are taken beside the usual ones, such as `nDCG@7`.
 
     `journal` is where outcomes are kept as they come: a run that was killed is given the same path, and goes on where
     it stopped. `seed` only keeps journals of different seeds apart: reads draw nothing. `progress` is told how many
@@ -56,25 +58,33 @@ def evaluate(
     a store, and what its store raises where it cannot be read.
     """
     _check(queries)
-    store = pipeline.store
-    if store is None:
-        raise UsageError("no memories: the pipeline has no store", hint="build it over the memories of the evalset")
-    key = key_of(
-        *(__version__, shipped_model(), seed),
-        *(pipeline.spec_sha256, evalset.queries_sha256, store.store_version()),
-    )
-    asker = _Asker(pipeline, queries, evalset)
-    told = progress or (lambda done: None)
+    key = journal_key(pipeline, evalset, seed=seed, also=also)
+    asker = _Asker(pipeline, queries, evalset, tuple(also))
+    told = progress or _ignore
     with Journal(journal, key) if journal is not None else nullcontext() as kept:
         outcomes = {query.id: kept.done[query.id] for query in queries if query.id in kept.done} if kept else {}
         told(len(outcomes))
-        with closing(_asked(asker, [query for query in queries if query.id not in outcomes], jobs)) as found:
+        left = [query for query in queries if query.id not in outcomes]
+        asker.index(left)
+        with closing(_asked(asker, left, jobs)) as found:
             for outcome in found:
                 if kept:
                     kept.add(outcome)
                 outcomes[outcome.query_id] = outcome
                 told(1)
     return [outcomes[query.id] for query in queries]
+
+
+def journal_key(pipeline: Pipeline, evalset: Evalset, *, seed: int = 0, also: Collection[str] = ()) -> str:
+    """Names all that outcomes depend on: a journal of another key is begun anew. Raises what `evaluate` does."""
+    if pipeline.store is None:
+        raise UsageError("no memories: the pipeline has no store", hint="build it over the memories of the evalset")
+    made_by = [__version__, shipped_model(), pipeline.spec_sha256, pipeline.store.store_version()]
+    return key_of(*made_by, evalset.queries_sha256, seed, sorted(also))
+
+
+def _ignore(done: int) -> None:
+    """Nobody watches."""
 
 
 def _check(queries: Sequence[Labelled]) -> None:
@@ -86,7 +96,7 @@ def _check(queries: Sequence[Labelled]) -> None:
         )
 
 
-def _asked(asker: "_Asker", queries: Sequence[Labelled], jobs: int) -> Iterator[Outcome]:
+def _asked(asker: "_Asker", queries: Sequence[Labelled], jobs: int) -> Generator[Outcome, None, None]:
     """The outcomes as they come. Whoever stops early waits for those that are being read, and for no others."""
     if jobs <= 1:
         yield from map(asker, queries)
@@ -102,28 +112,41 @@ def _asked(asker: "_Asker", queries: Sequence[Labelled], jobs: int) -> Iterator[
 class _Asker:
     """Asks one query. Safe to share between threads."""
 
-    def __init__(self, pipeline: Pipeline, queries: Sequence[Labelled], evalset: Evalset) -> None:
+    def __init__(
+        self, pipeline: Pipeline, queries: Sequence[Labelled], evalset: Evalset, also: tuple[str, ...]
+    ) -> None:
         self._pipeline = pipeline
+        self._also = also
+        self._pruned = any(isinstance(stage, PrunerSpec) for stage in pipeline.spec.stages)
         timeless = any("as_of" not in query.asked for query in queries)
         self._newest = newest(evalset.memories) if timeless else None
 
+    def index(self, queries: Sequence[Labelled]) -> None:
+        """Have the store index every tenant that will ask, so that no latency is that of the first one to ask."""
+        store = self._pipeline.store
+        for namespace in dict.fromkeys(query.asked.get("namespace") for query in queries):
+            with suppress(NamespaceError):  # its queries will say so
+                if store is not None:
+                    store.snapshot(namespace, datetime(1970, 1, 1, tzinfo=UTC), {}, 0.0)
+
     def __call__(self, query: Labelled) -> Outcome:
+        if not query.annotated:
+            return Unscored(query_id=query.id, why="nobody said what is relevant")
         asked = {"as_of": self._newest, **query.asked}
         try:
             result = self._pipeline(**asked, rank_only=True, top_k=TOP_K).result
-            actions = self._actions(asked) if query.expected_actions else None
+            actions = self._actions(asked) if self._pruned and query.expected_actions else None
         except StoreError:  # no fault of the query: nobody could be answered
             raise
         except MemrankError as fault:
             message = fault.message[:MESSAGE]
-            return Failed(query_id=query.id, values=worst(query), code=fault.code, message=message)
-        return _compared(query, result, actions)
+            values = worst(query, also=self._also, pruned=self._pruned)
+            return Failed(query_id=query.id, values=values, code=fault.code, message=message)
+        return _compared(query, result, actions, self._also)
 
-    def _actions(self, asked: Mapping[str, Any]) -> dict[str, str] | None:
-        """Id to what the pruner does with it; None without a pruner."""
+    def _actions(self, asked: Mapping[str, Any]) -> dict[str, str]:
+        """Id to what the pruner does with it."""
         result = self._pipeline(**asked).result
-        if not result.pruned:
-            return None
         return {item.id: item.action for item in (*result.results, *result.excluded) if item.action is not None}
 
 
@@ -138,15 +161,13 @@ def newest(memories: Path) -> datetime:
     return max(times, default=datetime(1970, 1, 1, tzinfo=UTC))
 
 
-def _compared(query: Labelled, result: Result, actions: Mapping[str, str] | None) -> Scored | Unscored:
+def _compared(query: Labelled, result: Result, actions: Mapping[str, str] | None, also: Collection[str]) -> Scored:
     judged = judged_of(result, query)
     asked = query.asked.get("namespace", result.namespace)
     items = (*result.results, *result.excluded)
     leaked = sum(item.memory.namespace != asked for item in items)
     ranked = [item.id for item in result.results]
-    values = measures(query, ranked, judged, result.sensitivity.value, actions, leaked)
-    if not values:
-        return Unscored(query_id=query.id, why="it has no label that any measure needs")
+    values = measures(query, ranked, judged, result.sensitivity.value, actions, leaked, also=also)
     meta = result.meta
     return Scored(
         query_id=query.id,

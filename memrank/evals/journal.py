@@ -19,6 +19,7 @@ from memrank.evals.outcome import Failed, Floats, Judged, Outcome, Scored, Unsco
 from memrank.fileio import canonical_json, sha256_hex
 
 SCHEMA = "memrank.journal/1"
+BINARY = getattr(os, "O_BINARY", 0)
 COLUMNS = ("relevance", "freshness", "score", "age_days")
 KINDS: Mapping[str, type[Failed] | type[Unscored]] = {"failed": Failed, "unscored": Unscored}
 
@@ -43,7 +44,7 @@ class Journal:
             head = canonical_json({"schema": SCHEMA, "key": key})
             known = first == head.encode()
             # It quotes memories where it says why one ranked: for the user's eyes alone.
-            number = os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_APPEND if known else os.O_TRUNC), 0o600)
+            number = os.open(path, os.O_WRONLY | os.O_CREAT | BINARY | (os.O_APPEND if known else os.O_TRUNC), 0o600)
             self._stream = os.fdopen(number, "ab" if known else "wb")
             if known:
                 self.done = _read(rest)
@@ -137,8 +138,17 @@ def from_row(row: Mapping[str, Any]) -> Outcome:
     if any(len(column) != len(kept["ids"]) for column in (*columns.values(), relevant)):
         raise ValueError("columns of another length")
     judged = Judged(ids=tuple(kept["ids"]), relevant=relevant, returned=int(kept["returned"]), **columns)
-    top = tuple((str(name), float(score), str(why)) for name, score, why in given.pop("top"))
-    return Scored(judged=judged, top=top, **given)
+    top = tuple((str(name), float(score), str(why)) for name, score, why in given["top"])
+    return Scored(
+        query_id=given["query_id"],
+        values=given["values"],
+        judged=judged,
+        latency_ms=float(given["latency_ms"]),
+        lm_calls=int(given["lm_calls"]),
+        lm_tokens=int(given["lm_tokens"]),
+        lm_cost_usd=float(given["lm_cost_usd"]),
+        top=top,
+    )
 
 
 def _plain(column: Floats) -> list[float | None]:

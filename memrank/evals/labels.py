@@ -45,6 +45,8 @@ class Labelled:
     split: Split | None
     split_group: str | None
     """Queries of one group are never put on two sides of a split, and are drawn together."""
+    annotated: bool = True
+    """Whether anybody said what is relevant. Nothing is measured of a query without it."""
 
 
 def read_labels(row: Row, place: str) -> Labelled:
@@ -54,7 +56,8 @@ def read_labels(row: Row, place: str) -> Labelled:
     if not isinstance(meta, Mapping):
         raise _fault(place, "metadata", "an object")
     both = {**meta, **fields}
-    relevant = _grades(both.get("relevant"), place)
+    annotated = both.get("relevant") is not None
+    relevant = _grades(both["relevant"], place) if annotated else {}
     stale = _ids(both, "stale", place)
     current = _ids(both, "current", place)
     return Labelled(
@@ -71,6 +74,7 @@ def read_labels(row: Row, place: str) -> Labelled:
         category=_text(both, "category", place),
         split=_split(both.get("split"), place),
         split_group=_text(both, "split_group", place),
+        annotated=annotated,
     )
 
 

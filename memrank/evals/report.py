@@ -185,11 +185,9 @@ def _figures(queries: Sequence[Labelled], outcomes: Sequence[Outcome], seed: int
         name: bootstrap.estimate(np.array([one.get(name, math.nan) for one in values], dtype=np.float64))
         for name in dict.fromkeys(name for one in values for name in one)
     }
-    if "MAE_combined" in found:
-        found["MAE"] = found["MAE_combined"]
     if any(isinstance(outcome, Scored) for outcome in outcomes):
         found |= _of_reads(bootstrap, outcomes)
-    return {name: _figure(found[name]) for name in sorted(found, key=rank_of)}
+    return {name: _figure(found[name]) for name in sorted(found, key=rank_of) if not math.isnan(found[name].mean)}
 
 
 def _of_reads(bootstrap: Bootstrap, outcomes: Sequence[Outcome]) -> dict[str, Estimate]:

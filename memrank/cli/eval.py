@@ -1,0 +1,245 @@
+"""`memrank eval`: what specs are worth on a golden set, each figure with its interval, and whether their gates hold."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from memrank.cli import collector
+from memrank.cli.journals import journal_file, journal_folder
+from memrank.cli.output import FILE, Notices, deliver, json_text, refuse_source, tell
+from memrank.cli.progress import progress
+from memrank.errors import UsageError
+from memrank.text.counted import counted
+
+if TYPE_CHECKING:
+    from memrank.evals.evalset import Evalset
+    from memrank.evals.labels import Labelled
+    from memrank.evals.report import Report
+    from memrank.spec import GateSpec
+    from memrank.specfile import SpecFile
+
+PARTS = ("all", "fit", "choose", "report")
+SEED = 20260320
+RESAMPLES = 1_000
+GATE_FAILED = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How everything is measured, the same for every spec."""
+
+    part: str
+    jobs: int
+    seed: int
+    resamples: int
+    resume: bool
+    quiet: bool
+
+
+@click.command()
+@click.argument("specs", nargs=-1, type=FILE, metavar="SPEC...")
+@click.option("--evalset", "folder", type=FILE, metavar="DIR", help="The golden set; that of the spec where left out.")
+@click.option(
+    "--part", type=click.Choice(PARTS), default="all", show_default=True, help="Only these queries of the golden set."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object; its numbers are whole.")
+@click.option("--html", type=FILE, metavar="FILE", help="Write a page with plots to this file too; it stands alone.")
+@click.option("--gate", is_flag=True, help="Exit code 1 where a gate of a spec fails.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Queries asked at a time.")
+@click.option("--seed", type=click.IntRange(min=0), default=SEED, show_default=True, help="Of the resamples.")
+@click.option(
+    "--resamples", type=click.IntRange(100, 100_000), default=RESAMPLES, show_default=True, help="For each interval."
+)
+@click.option(
+    "--resume/--no-resume",
+    default=True,
+    show_default=True,
+    help="Go on where the same evaluation was stopped; or keep nothing to go on with.",
+)
+@click.option("--by", type=click.Choice(["category"]), help="Show each category too.")
+@click.option("--quiet", "-q", is_flag=True, help="No notes and no progress on stderr.")
+def eval(  # noqa: A001 - the name of the command
+    specs: tuple[str, ...],
+    folder: str | None,
+    part: str,
+    as_json: bool,
+    html: str | None,
+    gate: bool,
+    jobs: int,
+    seed: int,
+    resamples: int,
+    resume: bool,
+    by: str | None,
+    quiet: bool,
+) -> None:
+    """Measure SPEC on a golden set; or several specs side by side, each against the first.
+
+    The memories of the golden set are ranked, whatever store a spec names; nothing is logged, and nothing answered
+    from a cache. A read that fails gets the worst value of every measure. A query that states no time is asked as of
+    the newest memory. The same seed gives the same figures, but for the latencies.
+
+    Exit code 1 under --gate where a gate of a spec fails.
+    """
+    from memrank.checking import check_file
+
+    if not specs:
+        raise UsageError("no spec is named", hint="memrank eval SPEC --evalset DIR")
+    files = [check_file(spec) for spec in specs]
+    collector.resume()
+    if gate and not any(map(_gates, files)):
+        raise UsageError("--gate: no spec has a gate", hint='evaluate: {evalset: DIR, gates: {"nDCG@10": {min: 0.6}}}')
+    evalset = _evalset(folder, files)
+    Notices(strict=False, quiet=quiet).show(evalset.notes)
+    queries = _queries(evalset, part)
+    if html is not None:
+        refuse_source("--html", html, [*specs, evalset.memories, evalset.folder / "queries.jsonl"])
+    settings = Settings(part=part, jobs=jobs, seed=seed, resamples=resamples, resume=resume, quiet=quiet)
+    done = _measured(files, evalset, queries, settings)
+    reports = [report for report, _ in done]
+    _say(reports, queries, as_json=as_json, html=html, by_category=by is not None)
+    for _, journal in done:
+        if journal is not None:  # all is said: there is nothing left to go on with
+            journal.unlink(missing_ok=True)
+    _pass_gates(reports, asked=gate, quiet=quiet)
+
+
+def _evalset(folder: str | None, files: Sequence["SpecFile"]) -> "Evalset":
+    """The one golden set. Raises UsageError where none is named, or the specs name several."""
+    from memrank.evals.evalset import load
+
+    if folder is not None:
+        return load(Path(folder))
+    named = [file.folder / file.spec.evaluate.evalset for file in files if file.spec.evaluate is not None]
+    if not named:
+        raise UsageError("no golden set is named", hint="--evalset DIR, or `evaluate: {evalset: DIR}` in the spec")
+    if len({path.resolve() for path in named}) > 1:
+        raise UsageError("the specs name different golden sets", hint="--evalset DIR says on which to compare them")
+    return load(named[0])
+
+
+def _queries(evalset: "Evalset", part: str) -> "tuple[Labelled, ...]":
+    from memrank.evals.labels import SPLITS
+
+    found = next((evalset.part(split) for split in SPLITS if split == part), evalset.queries)
+    if not found:
+        raise UsageError(f"{evalset.folder}: there is no query in part {part}", hint="--part all takes every query")
+    return found
+
+
+def _gates(file: "SpecFile") -> "Mapping[str, GateSpec]":
+    return {} if file.spec.evaluate is None else file.spec.evaluate.gates
+
+
+def _measured(
+    files: Sequence["SpecFile"], evalset: "Evalset", queries: "Sequence[Labelled]", settings: Settings
+) -> "list[tuple[Report, Path | None]]":
+    """The report on each spec, and the journal that it leaves behind."""
+    from memrank.evals.evaluate import evaluate, journal_key
+    from memrank.evals.report import Subject, report_of
+    from memrank.registry import build
+
+    # What one gate names is measured of all, so that they can be compared.
+    also = tuple(dict.fromkeys(name for file in files for name in _gates(file)))
+    found = []
+    for file, name in zip(files, _names(files), strict=True):
+        spec = file.spec.model_copy(update={"reads": None})
+        pipeline = build(spec, file.folder, file.sha256, store=evalset.memories)
+        key = journal_key(pipeline, evalset, seed=settings.seed, also=also)
+        journal = journal_file(journal_folder(os.environ), key) if settings.resume else None
+        with progress(len(queries), f"evaluating {name}"[:40], hidden=settings.quiet) as done:
+            try:
+                outcomes = evaluate(
+                    *(pipeline, evalset, queries),
+                    jobs=settings.jobs,
+                    seed=settings.seed,
+                    also=also,
+                    journal=journal,
+                    progress=done,
+                )
+            except KeyboardInterrupt:
+                if journal is not None and not settings.quiet:
+                    tell("the same command goes on from here")
+                raise
+        subject = Subject(
+            spec=name,
+            spec_sha256=file.sha256,
+            store_version=pipeline.store.store_version() if pipeline.store else "",
+            gates=_gates(file),
+        )
+        report = report_of(
+            *(subject, evalset, queries, outcomes),
+            part=settings.part,
+            seed=settings.seed,
+            resamples=settings.resamples,
+        )
+        found.append((report, journal))
+    return found
+
+
+def _names(files: Sequence["SpecFile"]) -> list[str]:
+    """The specs by their names, by their files where two share one."""
+    names = [file.spec.name for file in files]
+    return names if len(set(names)) == len(names) else [str(file.path) for file in files]
+
+
+def _say(
+    reports: "Sequence[Report]",
+    queries: "Sequence[Labelled]",
+    *,
+    as_json: bool,
+    html: str | None,
+    by_category: bool,
+) -> None:
+    """The page first, then stdout: one report as it is, several as a comparison."""
+    from memrank.render.terminal import look
+
+    seen = look(sys.stdout, os.environ)
+    if len(reports) == 1:
+        (report,) = reports
+        if html is not None:
+            from memrank.render.evalpage import report_page
+
+            deliver([report_page(report, queries)], html)
+        if as_json:
+            from memrank.evals.report import to_dict
+
+            deliver([f"{json_text(to_dict(report), indent=2)}\n"], None)
+            return
+        from memrank.render.evaluation import evaluation_text
+
+        text = evaluation_text(report, width=seen.width, colour=seen.colour, by_category=by_category)
+        deliver([f"{text}\n"], None)
+        return
+    from memrank.evals import compare
+    from memrank.evals.evalset import groups
+
+    comparison = compare.compare(reports, groups(queries))
+    if html is not None:
+        from memrank.render.evalpage import comparison_page
+
+        deliver([comparison_page(comparison, queries)], html)
+    if as_json:
+        from memrank.evals.report import to_dict
+
+        body = compare.to_dict(comparison)
+        body["reports"] = [to_dict(replace(report, spec=name)) for name, report in comparison.named]
+        deliver([f"{json_text(body, indent=2)}\n"], None)
+        return
+    from memrank.render.comparison import comparison_text
+
+    deliver([f"{comparison_text(comparison, width=seen.width, colour=seen.colour)}\n"], None)
+
+
+def _pass_gates(reports: "Sequence[Report]", *, asked: bool, quiet: bool) -> None:
+    """Exits with 1 where it was asked for and a gate fails; says so in any case."""
+    gates = [gate for report in reports for gate in report.gates]
+    failed = sum(not gate.passed for gate in gates)
+    if failed and not quiet:
+        tell(f"{failed} of {counted(len(gates), 'gate')} failed")
+    if failed and asked:
+        raise click.exceptions.Exit(GATE_FAILED)
