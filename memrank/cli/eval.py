@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from memrank.cli import collector
+from memrank.cli.evalconversations import PruningOptions, evaluate_conversations
 from memrank.cli.journals import journal_file, journal_folder
+from memrank.cli.numbers import Finite
 from memrank.cli.output import FILE, Notices, deliver, json_text, refuse_source, tell
 from memrank.cli.progress import progress
 from memrank.errors import UsageError
@@ -45,6 +47,19 @@ class Settings:
 @click.argument("specs", nargs=-1, type=FILE, metavar="SPEC...")
 @click.option("--evalset", "folder", type=FILE, metavar="DIR", help="The golden set; that of the spec where left out.")
 @click.option(
+    "--conversations",
+    "talks",
+    type=FILE,
+    metavar="DIR",
+    help="Measure pruning on golden conversations; without SPEC, by the defaults of `memrank conversation prune`.",
+)
+@click.option(
+    "--margin",
+    type=Finite(0, 1),
+    metavar="SHARE",
+    help="With --conversations: how much less answerable questions may become before the gate fails.  [default: 0]",
+)
+@click.option(
     "--part", type=click.Choice(PARTS), default="all", show_default=True, help="Only these queries of the golden set."
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object; its numbers are whole.")
@@ -66,6 +81,8 @@ class Settings:
 def eval(  # noqa: A001 - the name of the command
     specs: tuple[str, ...],
     folder: str | None,
+    talks: str | None,
+    margin: float | None,
     part: str,
     as_json: bool,
     html: str | None,
@@ -83,14 +100,33 @@ def eval(  # noqa: A001 - the name of the command
     from a cache. A read that fails gets the worst value of every measure. A query that states no time is asked as of
     the newest memory. The same seed gives the same figures, but for the latencies.
 
-    Exit code 1 under --gate where a gate of a spec fails.
+    With --conversations, it is the pruner that is measured: what later questions need must stay in the context.
+
+    Exit code 1 under --gate where a gate of a spec fails, or pruning makes questions significantly less answerable.
     """
     from memrank.checking import check_file
 
-    if not specs:
-        raise UsageError("no spec is named", hint="memrank eval SPEC --evalset DIR")
     files = [check_file(spec) for spec in specs]
     collector.resume()
+    if talks is not None:
+        if folder is not None:
+            raise UsageError("--conversations and --evalset exclude each other")
+        options = PruningOptions(
+            part=part,
+            seed=seed,
+            resamples=resamples,
+            margin=margin or 0.0,
+            as_json=as_json,
+            html=html,
+            gate=gate,
+            quiet=quiet,
+        )
+        evaluate_conversations(talks, files, _names(files), options)
+        return
+    if margin is not None:
+        raise UsageError("--margin goes with --conversations")
+    if not specs:
+        raise UsageError("no spec is named", hint="memrank eval SPEC --evalset DIR")
     if gate and not any(map(_gates, files)):
         raise UsageError("--gate: no spec has a gate", hint='evaluate: {evalset: DIR, gates: {"nDCG@10": {min: 0.6}}}')
     evalset = _evalset(folder, files)

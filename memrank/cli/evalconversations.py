@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memrank.cli import collector
-from memrank.cli.output import Notices, deliver, json_text, tell
+from memrank.cli.output import Notices, deliver, json_text, refuse_source, tell
 from memrank.cli.progress import progress
+from memrank.text.counted import counted
 
 if TYPE_CHECKING:
     from memrank.dialogue.prune import Limits
     from memrank.evals.pruningreport import PruningReport
+    from memrank.specfile import SpecFile
 
 GATE_FAILED = 1
 
@@ -34,28 +35,28 @@ class PruningOptions:
     quiet: bool
 
 
-def evaluate_conversations(folder: str, specs: Sequence[str], options: PruningOptions) -> None:
+def evaluate_conversations(
+    folder: str, files: "Sequence[SpecFile]", names: Sequence[str], options: PruningOptions
+) -> None:
     """Measure the pruner of each spec (without any, the defaults of `memrank conversation prune`) and answer.
 
-    Exits with 1 where options.gate is set and questions become significantly less answerable under any of them.
+    Exits with 1 where `options.gate` is set and questions become significantly less answerable under any of them.
     """
-    from memrank.checking import check_file
-
-    files = [check_file(spec) for spec in specs]
-    collector.resume()
     from memrank.dialogue.prune import DEFAULTS
     from memrank.evals.conversations import load_conversations
     from memrank.evals.pruning import evaluate_pruning, limits_of
     from memrank.indexing import Analyzer
 
-    ways: list[tuple[str, Limits]] = [(file.spec.name, limits_of(file.spec)) for file in files]
-    ways = ways or [("defaults", DEFAULTS)]
+    ways: list[tuple[str, Limits]] = [(name, limits_of(file.spec)) for file, name in zip(files, names, strict=True)]
+    if options.html is not None:
+        read: list[str | Path] = [folder, *Path(folder).glob("*.jsonl"), *(file.path for file in files)]
+        refuse_source("--html", options.html, read)
     conversations = load_conversations(Path(folder), options.part)
     Notices(strict=False, quiet=options.quiet).show(conversations.notes)
     analyzer = Analyzer()  # what it has read of the conversations serves every spec
     reports = []
-    for name, limits in ways:
-        with progress(len(conversations.moments), f"pruning by {name}", hidden=options.quiet) as done:
+    for name, limits in ways or [("defaults", DEFAULTS)]:
+        with progress(len(conversations.moments), f"pruning by {name}"[:40], hidden=options.quiet) as done:
             report = evaluate_pruning(
                 conversations,
                 limits,
@@ -70,13 +71,12 @@ def evaluate_conversations(folder: str, specs: Sequence[str], options: PruningOp
     if options.html is not None:
         from memrank.render.pruningpage import pruning_page
 
-        read = [*specs, folder, *map(str, Path(folder).glob("*.jsonl"))]
-        deliver([pruning_page(reports)], options.html, sources=read)
+        deliver([pruning_page(reports)], options.html)
     deliver([f"{_text(reports, options)}\n"], None)
     failed = [report.spec for report in reports if not report.gate.passed]
     if options.gate and failed:
         if not options.quiet:
-            tell(f"the gate failed: {', '.join(failed)}")
+            tell(f"{len(failed)} of {counted(len(reports), 'gate')} failed")
         raise click.exceptions.Exit(GATE_FAILED)
 
 

@@ -44,8 +44,8 @@ class Gate:
     causes: Mapping[str, int]
     """How many of the elements that lost questions lack went for each of CAUSES."""
     mends: tuple[Mend, ...]
-    """Where it does not hold: the smallest change of each limit that mends it alone; else of two together. Empty where
-    no threshold and no budget does.
+    """Where it does not hold: the smallest change of each limit that mends it alone, what saves most tokens first; else
+    of two together. Empty where no threshold and no budget does.
     """
 
 
