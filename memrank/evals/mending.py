@@ -36,8 +36,9 @@ def mends(
         yield from filter(None, alone)
         return
     # Both together, by the steps that they take.
-    places = sorted(((i, j) for i in range(len(later)) for j in range(len(larger))), key=sum)
-    both = (replace(later[i], max_tokens=larger[j].max_tokens) for i, j in places)
+    thresholds, budgets = [limits, *later], [limits, *larger]
+    places = sorted(((i, j) for i in range(len(thresholds)) for j in range(len(budgets))), key=sum)[1:]
+    both = (replace(thresholds[i], max_tokens=budgets[j].max_tokens) for i, j in places)
     yield from (found for found in (next(filter(holds, both), None),) if found is not None)
 
 
@@ -68,9 +69,9 @@ def _falling(value: float, lowest: float) -> Iterator[float]:
 
 def _growing(value: int, most: int) -> Iterator[int]:
     """Whole tens, up to the most."""
-    grown = value * GROWTH
+    grown = 10 * math.ceil(value * GROWTH / 10)
     while grown < most:
-        yield 10 * math.ceil(grown / 10)
-        grown *= GROWTH
+        yield grown
+        grown = 10 * math.ceil(grown * GROWTH / 10)
     if value < most:
         yield most

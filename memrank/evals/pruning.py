@@ -103,7 +103,7 @@ def evaluate_pruning(
         units=bootstrap.units,
         figures=figures_of(
             {name: bootstrap.estimate(values) for name, values in columns.items()}
-            | {"agreement": _agreement(moments, found, seed, resamples)}
+            | _agreement(moments, found, seed, resamples)
         ),
         differences=figures_of(against),
         cases=tuple(
@@ -160,12 +160,14 @@ class _Trial:
         return self._tried[limits]
 
 
-def _agreement(moments: Sequence[Moment], found: Sequence[Measured], seed: int, resamples: int) -> Estimate:
-    """Kappa over the elements of all moments; those of a group are drawn together."""
+def _agreement(moments: Sequence[Moment], found: Sequence[Measured], seed: int, resamples: int) -> dict[str, Estimate]:
+    """Kappa over the elements of all moments, those of a group drawn together; nothing without annotated classes."""
     groups = [moment.group for moment, one in zip(moments, found, strict=True) for _ in one.classes]
-    pairs = np.array([pair for one in found for pair in one.classes], dtype=np.float64).reshape(-1, 2)
+    if not groups:
+        return {}
+    pairs = np.array([pair for one in found for pair in one.classes], dtype=np.float64)
     terms = kappa_terms(pairs[:, 0], pairs[:, 1])
-    return Bootstrap(groups, seed=seed, resamples=resamples).of_sums(terms, weighted_kappa)
+    return {"agreement": Bootstrap(groups, seed=seed, resamples=resamples).of_sums(terms, weighted_kappa)}
 
 
 def _by_domain(
