@@ -27,7 +27,8 @@ import metrics
 import peers
 import ranking
 import tables
-from metrics import Estimate
+
+from memrank.score.intervals import Estimate
 
 SYSTEMS: dict[str, Callable[[goldens.GoldenSet], list[list[str]]]] = {
     "memrank": ranking.memrank,
@@ -154,8 +155,8 @@ def body(results: Mapping[str, SetResult], missing: Mapping[str, str], resamples
 
 def plain(estimate: Estimate) -> dict[str, float | int | None]:
     """An estimate as plain values; an interval that cannot be told is null."""
-    low, high = (None if bound != bound else round(bound, 4) for bound in estimate.interval)
-    return {"mean": round(estimate.mean, 4), "low": low, "high": high, "queries": estimate.queries}
+    low, high = (None if bound != bound else round(bound, 4) for bound in (estimate.low, estimate.high))
+    return {"mean": round(estimate.mean, 4), "low": low, "high": high, "queries": estimate.n}
 
 
 def versions() -> dict[str, str]:

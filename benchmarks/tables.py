@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from metrics import Estimate
+from memrank.score.intervals import Estimate
 
 SHOWN = ("nDCG@10", "R@10", "current_first", "stale@1", "must_not@10", "empty_ok")
 
@@ -14,7 +14,7 @@ def figure(estimate: Estimate | None, *, signed: bool = False, name: str = "") -
     """`.745 [.71, .78]`, or nothing where a measure does not apply."""
     if estimate is None:
         return ""
-    low, high = estimate.interval
+    low, high = estimate.low, estimate.high
     tail = f" {name}" if name else ""
     if math.isnan(low):
         return _number(estimate.mean, signed, 3) + tail

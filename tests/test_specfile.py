@@ -614,11 +614,12 @@ class TestDump:
 
 METRIC_NAMES = (
     *("recall@5", "R@1", "P@3", "nDCG@10", "MRR", "MRR@1000", "MAP", "MAE", "ECE", "Brier", "current_first"),
-    *("stale@5", "must_not@10", "empty_ok", "latency_p50", "latency_p95"),
+    *("stale@5", "must_not@10", "empty_ok", "latency_p50", "latency_p95", "latency_p99", "MAE_freshness", "leaks"),
+    *("coverage", "risk", "sensitivity", "actions", "lm_calls", "lm_tokens", "cost_usd"),
 )
 WRONG_METRICS = (
     *("", "P", "P@0", "P@01", "P@1001", "P@-1", "P@k", "P@3\n", "p@3", "MAP@3", "mae", "ndcg@10", "NDCG@10"),
-    *("latency_p99", "R@5,P@5", "P@٣", "P@3.0"),
+    *("latency_p9", "R@5,P@5", "P@٣", "P@3.0", "MAE_", "risk@1", "leak"),
 )
 
 

@@ -164,6 +164,13 @@ def contradictions() -> str:
     return _fence(f"$ memrank store contradictions {store}\n" + shown)
 
 
+def evaluation() -> str:
+    """What the finance example is worth on the held-out part of its golden set, but for the latencies."""
+    shown = _printed("eval", FINANCE, "--part", "report", "--quiet", "--no-resume")
+    kept = [line for line in shown.split("\n") if not line.startswith("latency_")]
+    return _fence(f"$ memrank eval {FINANCE} --part report\n" + "\n".join(kept))
+
+
 def talk() -> str:
     """`prune` and what it prints."""
     return _ran(TALK)
@@ -207,6 +214,7 @@ MAKERS: Mapping[str, Callable[[], str]] = {
     "bounded": bounded,
     "decay": decay,
     "contradictions": contradictions,
+    "evaluation": evaluation,
     "talk": talk,
     "scorer": scorer,
     "record": record,

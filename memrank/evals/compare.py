@@ -12,6 +12,7 @@ from memrank.evals.measure import ALWAYS, lower_is_better
 from memrank.evals.outcome import Failed, Floats, Outcome, Scored
 from memrank.evals.report import Report
 from memrank.score.intervals import Bootstrap, Estimate, holm
+from memrank.text.counted import distinct
 
 SCHEMA = "memrank.comparison/1"
 LEVEL = 0.05
@@ -39,7 +40,8 @@ class Difference:
     """95 % interval; NaN where fewer than two groups have the measure."""
     n: int
     p: float
-    """Two-sided, by the bootstrap. NaN: not tested, because it cannot be or because it is a cost."""
+    """Two-sided, by the bootstrap. NaN: not tested. Costs are not, nor what is the same for every query: it could show
+    no difference, and would only weaken the correction of the others (Tarone 1990)."""
     corrected: float
     """`p` after Holm's correction for all tests of the comparison."""
     wins: int
@@ -48,6 +50,13 @@ class Difference:
     losses: int
     verdict: Verdict
     """`even` unless `corrected` is below 0.05."""
+
+    @property
+    def told(self) -> str:
+        """The verdict for people: `same` where no query differs, `not tested` for what is not."""
+        if math.isnan(self.p):
+            return "not tested" if self.wins or self.losses else "same"
+        return self.verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +111,7 @@ def compare(reports: Sequence[Report], groups: Sequence[str], *, ranked_by: Sequ
     """
     _check(reports, groups)
     first, *rest = reports
-    names = _names([report.spec for report in reports])
+    names = distinct(report.spec for report in reports)
     measures = [_measures(first, other) for other in rest]
     resamples = max(first.resamples, FINEST * sum(map(len, measures)))
     bootstrap = Bootstrap(groups, seed=first.seed, resamples=resamples)
@@ -144,19 +153,6 @@ def _check(reports: Sequence[Report], groups: Sequence[str]) -> None:
         )
 
 
-def _names(specs: Sequence[str]) -> list[str]:
-    """The specs by their names; one that comes again is numbered."""
-    found: list[str] = []
-    for spec in specs:
-        times = 1
-        name = spec
-        while name in found:
-            times += 1
-            name = f"{spec} ({times})"
-        found.append(name)
-    return found
-
-
 def _measures(first: Report, other: Report) -> list[str]:
     """What both have a value of for some query, in the order in which measures are shown."""
     both = _all_names(first.outcomes) & _all_names(other.outcomes)
@@ -180,7 +176,8 @@ def _differences(first: Report, other: Report, measures: Sequence[str], bootstra
     for measure in measures:
         a, b = _column(other, measure), _column(first, measure)
         told = bootstrap.paired(a, b)
-        found.append(_difference(measure, b, a, told, told.p))
+        differs = bool((np.abs(a - b) > TIE).any())  # NaN does not
+        found.append(_difference(measure, b, a, told, told.p if differs else math.nan))
     return found
 
 

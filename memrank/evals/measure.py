@@ -1,7 +1,8 @@
 """What the answer to one golden query is worth: every measure that its labels allow, and what a failed read gets.
 
-A measure applies by the labels alone, so that it is over the same queries whatever a pipeline answers. Two depend on
-the answer too: `risk` is over the queries that were answered, `Brier` over the reads that judged something.
+A measure applies by the labels alone, so that it is over the same queries whatever a pipeline answers. Three depend on
+the answer too: `risk` is over the queries that were answered, `Brier` over the reads that judged something, and
+`MAE_freshness` over memories that were judged: what the prefilter missed is told by the other two, not by freshness.
 
     R@k, recall@k, nDCG@k, MRR@k, MRR, MAP   something is relevant; only nDCG@k knows grades
     P@k               at least k are relevant: with fewer, not even the best ranking would reach 1
@@ -13,8 +14,8 @@ the answer too: `risk` is over the queries that were answered, `Brier` over the 
     empty_ok          nothing is relevant: nothing was returned
     risk              something was returned: the first result is not relevant
     Brier             squared error of the relevance that was judged, against the labels
-    MAE_relevance, MAE_freshness, MAE_combined (also called MAE)   memories were scored by hand: the mean absolute error
-                      over them; one that was not judged was given 0 by the pipeline
+    MAE_relevance, MAE_combined (also called MAE), MAE_freshness   memories were scored by hand: the mean absolute error
+                      over them; one that was not judged was given relevance and score 0 by the pipeline
     sensitivity       it is labelled: it was recognised
     actions           actions of a pruner are labelled: share of them that is right; a memory without an action is not
                       in the context, which counts as `drop`
@@ -181,21 +182,23 @@ def _brier(answer: _Answer) -> float | None:
     return calibration.brier(judged.relevance, judged.relevant) if judged and judged.ids else None
 
 
-def _error(by_hand: Callable[[PairScores], float | None], said: Callable[[Judged], Floats]) -> _Measure:
+def _error(
+    by_hand: Callable[[PairScores], float | None], said: Callable[[Judged], Floats], *, missed: float | None = 0.0
+) -> _Measure:
+    """Mean absolute error; a memory that was not judged counts as `missed`, and not at all where that is None."""
+
+    def labels(query: Labelled) -> bool:
+        return any(by_hand(pair) is not None for pair in query.scores.values())
+
     def value(answer: _Answer) -> float | None:
         if answer.judged is None:
             return None
         given = dict(zip(answer.judged.ids, map(float, said(answer.judged)), strict=True))
-        errors = [
-            abs(wanted - given.get(name, 0.0))
-            for name, pair in answer.query.scores.items()
-            if (wanted := by_hand(pair)) is not None
-        ]
-        return math.fsum(errors) / len(errors)
+        pairs = [(by_hand(pair), given.get(name, missed)) for name, pair in answer.query.scores.items()]
+        errors = [abs(wanted - got) for wanted, got in pairs if wanted is not None and got is not None]
+        return math.fsum(errors) / len(errors) if errors else None
 
-    return _Measure(
-        lambda query: any(by_hand(pair) is not None for pair in query.scores.values()), value, worst=1.0, lower=True
-    )
+    return _Measure(labels, value, worst=1.0, lower=True)
 
 
 def _sensitivity(answer: _Answer) -> float | None:
@@ -226,7 +229,7 @@ _MEASURES: Mapping[str, _Measure] = {
     "risk": _Measure(None, _risk, worst=1.0, lower=True),
     "Brier": _Measure(None, _brier, worst=1.0, lower=True),
     "MAE_relevance": _error(lambda pair: pair.relevance, lambda judged: judged.relevance),
-    "MAE_freshness": _error(lambda pair: pair.freshness, lambda judged: judged.freshness),
+    "MAE_freshness": _error(lambda pair: pair.freshness, lambda judged: judged.freshness, missed=None),
     "MAE_combined": _COMBINED,
     "MAE": _COMBINED,
     "sensitivity": _Measure(lambda query: query.sensitivity is not None, _sensitivity),

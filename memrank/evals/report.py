@@ -179,6 +179,8 @@ def rank_of(name: str) -> tuple[int, int, str]:
 
 
 def _figures(queries: Sequence[Labelled], outcomes: Sequence[Outcome], seed: int, resamples: int) -> dict[str, Figure]:
+    if not outcomes:
+        return {}
     bootstrap = Bootstrap(groups(queries), seed=seed, resamples=resamples)
     values = [{} if isinstance(outcome, Unscored) else outcome.values for outcome in outcomes]
     found = {

@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from memrank.render.axis import Axis
 from memrank.render.markup import Attribute, Child, Html, element, figure_text, interval_text
 from memrank.render.page import Heading, details, paragraph, table
@@ -23,6 +26,8 @@ CHARACTER = 6.6
 """About what a character of a label takes."""
 STYLES = 6
 DOT = 3.5
+TOWER, CUT = 2.0, 4
+"""A bin is cut where it is more than twice as high as the fifth highest."""
 
 Point = tuple[float, float]
 
@@ -135,7 +140,7 @@ def reliability(groups: Mapping[str, Sequence[Bin]], *, title: str) -> Html:
 
 
 def histogram(
-    groups: Mapping[str, Sequence[float]],
+    groups: Mapping[str, ArrayLike],
     *,
     title: str,
     x_label: str,
@@ -148,37 +153,57 @@ def histogram(
     if not shares:
         return _nothing(title)
     edges = [axis.low + (axis.high - axis.low) * k / bins for k in range(bins + 1)]
-    frame = _Frame(axis, Axis(low=0, high=1.05 * max(max(found) for found in shares.values())))
-    floor = frame.up(0)
+    frame = _Frame(axis, Axis(low=0, high=_highest([share for found in shares.values() for share in found])))
     marks = [
-        element(
-            "rect",
-            x=frame.across(edges[k]) + 0.5,
-            y=frame.up(share),
-            width=frame.across(edges[k + 1]) - frame.across(edges[k]) - 1,
-            height=floor - frame.up(share),
-            class_=f"s{at % STYLES} fill",
-        )
+        _column(frame, (edges[k], edges[k + 1]), share, at)
         for at, found in enumerate(shares.values())
         for k, share in enumerate(found)
         if share > 0
     ]
-    counts = {name: sum(map(math.isfinite, groups[name])) for name in shares}
+    counts = {name: len(_finite(groups[name])) for name in shares}
     heads = [Heading(x_label), *(Heading(f"{name} (n {counts[name]})", number=True) for name in shares)]
     rows = [
         [interval_text(edges[k], edges[k + 1]), *(f"{100 * found[k]:.1f} %" for found in shares.values())]
         for k in range(bins)
     ]
-    swatch = [(f"{name} (n {counts[name]})", "fill") for name in shares]
+    top = frame.y.high
+    swatch = [(f"{name} (n {counts[name]}){_cut(found, edges, top)}", "fill") for name, found in shares.items()]
     return _figure([*_axes(frame, x_label, "share of the group"), *marks], swatch, title, heads, rows)
 
 
-def _shares(values: Sequence[float], axis: Axis, bins: int) -> list[float]:
-    kept = [value for value in values if math.isfinite(value)]
-    counts = [0] * bins
-    for value in kept:
-        counts[min(bins - 1, int(axis.share(value) * bins))] += 1
-    return [count / len(kept) for count in counts] if kept else []
+def _highest(shares: Sequence[float]) -> float:
+    """The top of the axis. Few bins that tower above all others are cut, so that the others can be seen."""
+    rising = sorted(shares)
+    towers = [share for share in rising if share > TOWER * rising[-1 - CUT]] if len(rising) > CUT else []
+    rest = rising[: len(rising) - len(towers)]
+    return 1.1 * (rest[-1] if towers and rest[-1] > 0 else rising[-1])
+
+
+def _column(frame: _Frame, edges: tuple[float, float], share: float, at: int) -> Html:
+    left, right = frame.across(edges[0]) + 0.5, frame.across(edges[1]) - 0.5
+    top, floor = frame.up(share), frame.up(0)
+    return element("rect", x=left, y=top, width=right - left, height=floor - top, class_=f"s{at % STYLES} fill")
+
+
+def _cut(found: Sequence[float], edges: Sequence[float], top: float) -> str:
+    """What the legend says of the bins of a group that are higher than the drawing."""
+    told = [
+        f"{100 * share:.0f} % from {edges[k]:.3g} to {edges[k + 1]:.3g}" for k, share in enumerate(found) if share > top
+    ]
+    return f"; cut: {', '.join(told)}" if told else ""
+
+
+def _shares(values: ArrayLike, axis: Axis, bins: int) -> list[float]:
+    kept = _finite(values)
+    # Clipped first: a difference to the low end must not overflow.
+    along = (np.clip(kept, axis.low, axis.high) - axis.low) / (axis.high - axis.low)
+    counts = np.bincount(np.minimum((along * bins).astype(np.int64), bins - 1), minlength=bins)
+    return [float(count) / len(kept) for count in counts] if len(kept) else []
+
+
+def _finite(values: ArrayLike) -> NDArray[np.float64]:
+    given = np.asarray(values, dtype=np.float64)
+    return given[np.isfinite(given)]
 
 
 def bars(given: Sequence[Bar], *, title: str, x_label: str, x_range: tuple[float, float] | None = None) -> Html:

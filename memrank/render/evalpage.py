@@ -1,6 +1,8 @@
 """The HTML page of an evaluation: of one report, or of several with their differences."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from memrank.evals.compare import Against, Change, Comparison, Difference
 from memrank.evals.labels import Labelled
@@ -9,7 +11,7 @@ from memrank.evals.outcome import Outcome
 from memrank.evals.report import Report
 from memrank.render import evalparts
 from memrank.render.chart import interval
-from memrank.render.markup import Child, Html, element, figure_text, interval_text, join
+from memrank.render.markup import Child, Html, element, figure_text, interval_text, join, signed
 from memrank.render.page import (
     Heading,
     Section,
@@ -24,15 +26,13 @@ from memrank.render.page import (
     summary,
     table,
 )
-from memrank.text.counted import counted
+from memrank.text.counted import counted, distinct
 from memrank.text.inert import clip
 
 REGRESSIONS = 20
 """Queries that are shown, of each pipeline, as those that lost the most."""
 NAME = 80
 TONES: dict[str, Tone] = {"better": "good", "worse": "bad", "even": "plain"}
-UNEQUAL_SIGNS = 1.0
-"""Differences of measures from 0 to 1 are drawn from -1 to 1."""
 
 
 def report_page(report: Report, queries: Sequence[Labelled] = (), extra: Sequence[Html | Section] = ()) -> str:
@@ -58,8 +58,8 @@ def comparison_page(
 ) -> str:
     """The page of several reports: their measures side by side, differences, lost queries, then each by itself."""
     labels = {query.id: query for query in queries}
-    named = [(clip(name, NAME), report) for name, report in comparison.named]
-    first = clip(comparison.name, NAME)
+    comparison = _shown(comparison)
+    named = comparison.named
     parts: list[Html | Section] = [
         _verdicts(comparison),
         _side_by_side(named),
@@ -70,7 +70,14 @@ def comparison_page(
         *extra,
     ]
     title = f"{counted(len(named), 'pipeline')} on {clip(comparison.first.evalset, NAME)}"
-    return page(title, parts, lead=f"A comparison by memrank; every difference is against {first}.")
+    return page(title, parts, lead=f"A comparison by memrank; every difference is against {comparison.name}.")
+
+
+def _shown(comparison: Comparison) -> Comparison:
+    """The comparison with names that fit, still no two the same."""
+    first, *names = distinct(clip(name, NAME) for name, _ in comparison.named)
+    others = [replace(other, name=name) for other, name in zip(comparison.others, names, strict=True)]
+    return replace(comparison, name=first, others=tuple(others))
 
 
 def _verdicts(comparison: Comparison) -> Html:
@@ -80,7 +87,7 @@ def _verdicts(comparison: Comparison) -> Html:
         worse = sum(one.verdict == "worse" for one in other.differences)
         tone: Tone = "bad" if worse else "good" if better else "plain"
         note = f"of {counted(len(other.differences), 'measure')}; {_record(other)}"
-        tiles.append(Tile(clip(other.name, NAME), f"{better} better, {worse} worse", note, tone))
+        tiles.append(Tile(other.name, f"{better} better, {worse} worse", note, tone))
     return summary(tiles)
 
 
@@ -113,22 +120,24 @@ def _figure(report: Report, name: str) -> str:
 def _differences(other: Against, comparison: Comparison) -> Section:
     titles = ("first", "other", "difference", "95 % interval", "p, corrected", "n", "won", "tied", "lost")
     heads = [Heading("measure"), Heading("result"), *(Heading(title, number=True) for title in titles)]
-    rows = [_difference(one) for one in other.differences]
+    tested = [one for one in other.differences if not math.isnan(one.p)]
+    ends = [abs(end) for one in tested for end in (one.low, one.difference, one.high)]
+    most = max(filter(math.isfinite, ends), default=0) or 1.0
+    rows = [_difference(one, most if one in tested else None) for one in other.differences]
     intro = (
-        f"{clip(other.name, NAME)} minus {clip(comparison.name, NAME)}, on the queries that both have the measure for. "
+        f"{other.name} minus {comparison.name}, on the queries that both have the measure for. "
         f"The p-values are two-sided, from {comparison.resamples} resamples by {comparison.first.unit}, corrected for "
         f"{counted(comparison.tests, 'test')} (Holm). Costs and latencies are not tested."
     )
-    caption = f"{clip(other.name, NAME)}: paired differences"
-    heads.append(Heading("-1 to 1"))
-    return Section(f"{clip(other.name, NAME)}: differences", [table(heads, rows, caption=caption)], intro)
+    caption = f"{other.name}: paired differences"
+    heads.append(Heading(f"-{figure_text(most)} to {figure_text(most)}"))
+    return Section(f"{other.name}: differences", [table(heads, rows, caption=caption)], intro)
 
 
-def _difference(one: Difference) -> list[Child]:
-    drawn = abs(one.difference) <= UNEQUAL_SIGNS and one.p == one.p
+def _difference(one: Difference, most: float | None) -> list[Child]:
     return [
         one.measure,
-        badge(one.verdict, TONES[one.verdict]),
+        badge(one.told, TONES[one.verdict]),
         figure_text(one.first),
         figure_text(one.other),
         signed(one.difference),
@@ -138,14 +147,8 @@ def _difference(one: Difference) -> list[Child]:
         f"{one.wins}",
         f"{one.ties}",
         f"{one.losses}",
-        interval(one.difference, one.low, one.high, (-UNEQUAL_SIGNS, UNEQUAL_SIGNS)) if drawn else "",
+        "" if most is None else interval(one.difference, one.low, one.high, (-most, most)),
     ]
-
-
-def signed(value: float) -> str:
-    """A difference for people, with its sign where it is not 0."""
-    told = figure_text(value)
-    return f"+{told}" if value > 0 and float(told.replace(",", "")) > 0 else told
 
 
 def _changes(other: Against, comparison: Comparison, labels: dict[str, Labelled]) -> Section:
@@ -153,7 +156,7 @@ def _changes(other: Against, comparison: Comparison, labels: dict[str, Labelled]
     after = {outcome.query_id: outcome for outcome in other.report.outcomes}
     lost = [change for change in other.changes if change.gain < 0]
     won = [change for change in reversed(other.changes) if change.gain > 0]
-    names = clip(comparison.name, NAME), clip(other.name, NAME)
+    names = comparison.name, other.name
     blocks = [_change(one, names, before[one.query_id], after[one.query_id], labels) for one in lost[:REGRESSIONS]]
     if not lost:
         blocks.append(paragraph("No query lost anything."))
@@ -163,7 +166,7 @@ def _changes(other: Against, comparison: Comparison, labels: dict[str, Labelled]
         gained = [_change(one, names, before[one.query_id], after[one.query_id], labels) for one in won[:REGRESSIONS]]
         blocks.append(details(f"{counted(len(won), 'query', 'queries')} won, the largest gain first", *gained))
     intro = f"By {', else '.join(comparison.ranked_by)}; the largest loss first."
-    return Section(f"{clip(other.name, NAME)}: lost queries", blocks, intro)
+    return Section(f"{other.name}: lost queries", blocks, intro)
 
 
 def _change(

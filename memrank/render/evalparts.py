@@ -10,7 +10,7 @@ from memrank.evals.labels import Labelled
 from memrank.evals.measure import lower_is_better
 from memrank.evals.outcome import Failed, Judged, Outcome, Scored, Unscored
 from memrank.evals.report import Figure, Report
-from memrank.render.chart import Bin, Curve, histogram, interval, line_plot, reliability
+from memrank.render.chart import Bin, Curve, Point, histogram, interval, line_plot, reliability
 from memrank.render.markup import NONE, Child, Html, figure_text, interval_text, join
 from memrank.render.page import (
     Heading,
@@ -22,6 +22,7 @@ from memrank.render.page import (
     facts,
     listing,
     paragraph,
+    side_by_side,
     subheading,
     summary,
     table,
@@ -47,12 +48,13 @@ WORST = 20
 """Queries that are shown as the worst."""
 WANTED = 10
 """Relevant memories of such a query that are followed."""
+CURVE = 100
+"""Points that a curve is drawn of."""
 AGES = 10
 """Groups of equal size that ages are put in."""
-TEXT = 300
+TEXT, ID = 300, 80
 TONES: Mapping[bool | None, Tone] = {True: "good", False: "bad", None: "plain"}
 """Of a gate that holds, one that fails, and none."""
-_NUMBERS = ("value", "95 % interval", "n")
 
 
 def about(report: Report) -> Html:
@@ -65,7 +67,7 @@ def about(report: Report) -> Html:
         ("spec", f"{report.spec} ({report.spec_sha256[:12]})"),
         ("queries", ", ".join(left)),
         ("queries.jsonl", report.queries_sha256[:12]),
-        ("store version", report.store_version),
+        ("store version", report.store_version[:12]),
         ("intervals", f"95 %, {report.resamples} resamples by {report.unit}, seed {report.seed}"),
     ]
     return facts([(name, clip(value, TEXT)) for name, value in pairs])
@@ -100,18 +102,22 @@ def measures_section(report: Report) -> Section:
             figure_text(one.value),
             interval_text(one.low, one.high),
             f"{one.n}",
-            interval(one.value, one.low, one.high) if 0 <= one.value <= 1 and one.high <= 1 else "",
+            interval(one.value, one.low, one.high) if _is_share(name) else "",
         ]
         for name, one in report.figures.items()
     ]
     heads = [
         Heading("measure"),
         Heading("better"),
-        *(Heading(name, number=True) for name in _NUMBERS),
+        *(Heading(name, number=True) for name in ("value", "95 % interval", "n")),
         Heading("0 to 1"),
     ]
     blocks = [table(heads, rows, caption="Measures of all queries that they apply to")]
     return Section("Measures", [*blocks, *_gates(report)])
+
+
+def _is_share(measure: str) -> bool:
+    return measure != "leaks" and not measure.startswith(("latency_", "lm_", "cost_"))
 
 
 def _gates(report: Report) -> list[Html]:
@@ -143,7 +149,7 @@ def calibration(named: Sequence[tuple[str, Report]]) -> Section:
     }
     blocks = [reliability(bins, title="Relevance that was judged, against the labels")]
     curves = [
-        Curve(label=name, points=[(one.coverage, one.risk) for one in report.risk_coverage], dots=False)
+        Curve(label=name, points=_thinned([(one.coverage, one.risk) for one in report.risk_coverage]), dots=False)
         for name, report in named
         if report.risk_coverage
     ]
@@ -161,10 +167,16 @@ def calibration(named: Sequence[tuple[str, Report]]) -> Section:
         )
     return Section(
         "Calibration",
-        blocks,
+        [side_by_side(*blocks)],
         "Every memory that was judged counts once for each query. On the dashed line, what was judged .7 relevant is "
         "relevant in 7 of 10 cases.",
     )
+
+
+def _thinned(points: Sequence[Point]) -> list[Point]:
+    """About CURVE of them at the most, the last one among them."""
+    step = max(1, len(points) // CURVE)
+    return [*points[:-1:step], *points[-1:]]
 
 
 def distributions(report: Report) -> Section:
@@ -178,9 +190,11 @@ def distributions(report: Report) -> Section:
         ("Relevance", np.concatenate([one.relevance for one in judged])),
         ("Final score", np.concatenate([one.score for one in judged])),
     ):
-        groups = {"relevant": values[relevant].tolist(), "not relevant": values[~relevant].tolist()}
+        groups = {"relevant": values[relevant], "not relevant": values[~relevant]}
         blocks.append(histogram(groups, title=f"{title} of what is labelled relevant, and of the rest", x_label=title))
-    return Section("Scores", blocks, "The less the two groups overlap, the better a threshold tells them apart.")
+    return Section(
+        "Scores", [side_by_side(*blocks)], "The less the two groups overlap, the better a threshold tells them apart."
+    )
 
 
 def decay(report: Report) -> Section:
@@ -292,14 +306,14 @@ def query_blocks(outcome: Outcome, query: Labelled | None) -> list[Html]:
         pairs += [("as of", clip(str(query.asked["as_of"]), TEXT))] if query.asked.get("as_of") else []
     if isinstance(outcome, Unscored):
         return [facts(pairs), paragraph(outcome.why)]
-    pairs += [(name, figure_text(value)) for name, value in outcome.values.items()]
-    blocks = [facts(pairs)]
+    values = [(name, figure_text(value)) for name, value in outcome.values.items()]
+    blocks = [facts(pairs), facts(values, small=True)]
     if isinstance(outcome, Failed):
         return [*blocks, paragraph(f"{outcome.code}: {outcome.message}")]
     if query is not None:
         blocks.append(_wanted(outcome.judged, query))
     rows: list[list[Child]] = [
-        [clip(name, TEXT), figure_text(score), _kind(name, query), clip(why, TEXT)] for name, score, why in outcome.top
+        [clip(name, ID), figure_text(score), _kind(name, query), clip(why, TEXT)] for name, score, why in outcome.top
     ]
     heads = [Heading("id"), Heading("score", number=True), Heading("labelled"), Heading("why")]
     first = table(heads, rows, caption="First results") if rows else paragraph("Nothing was returned.")
@@ -320,7 +334,7 @@ def _wanted(judged: Judged, query: Labelled) -> Html:
             if at is None
             else [figure_text(float(one[at])) for one in (judged.relevance, judged.freshness, judged.score)]
         )
-        rows.append([clip(name, TEXT), f"{query.relevant[name]:g}", rank, *numbers])
+        rows.append([clip(name, ID), f"{query.relevant[name]:g}", rank, *numbers])
     titles = ("grade", "rank", "relevance", "freshness", "score")
     heads = [Heading("id"), *(Heading(title, number=True) for title in titles)]
     return table(heads, rows, caption=f"What is relevant ({len(query.relevant)} in all)")

@@ -76,3 +76,9 @@ def figure_text(value: float | None) -> str:
 def interval_text(low: float, high: float) -> str:
     """As `0.812 to 0.904`; `–` where there is none."""
     return NONE if not (math.isfinite(low) and math.isfinite(high)) else f"{figure_text(low)} to {figure_text(high)}"
+
+
+def signed(value: float) -> str:
+    """A difference for people, with its sign where it is not 0."""
+    told = figure_text(value)
+    return f"+{told}" if value > 0 and float(told.replace(",", "")) > 0 else told

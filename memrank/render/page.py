@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Literal
 
 from memrank.render.markup import Child, Html, element, join, text
+from memrank.text.counted import distinct
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """Should anything slip through, a browser still runs no script and loads nothing."""
@@ -81,16 +82,8 @@ def _style() -> str:
 
 def _anchors(headings: Sequence[str]) -> list[str]:
     """One for each heading, no two the same."""
-    found: list[str] = []
-    for heading in headings:
-        slug = _NO_SLUG.sub("-", heading.lower()).strip("-")[:60] or "part"
-        times = 1
-        anchor = slug
-        while anchor in found:
-            times += 1
-            anchor = f"{slug}-{times}"
-        found.append(anchor)
-    return found
+    slugs = (_NO_SLUG.sub("-", heading.lower()).strip("-")[:60] or "part" for heading in headings)
+    return distinct(slugs, "-{}")
 
 
 def _section(section: Section, anchor: str) -> Html:
@@ -114,11 +107,10 @@ def badge(label: str, tone: Tone) -> Html:
     return element("span", label, class_=f"badge {tone}")
 
 
-def facts(pairs: Sequence[tuple[str, Child]]) -> Html:
-    """What something is: names and their values."""
-    return element(
-        "dl", *(element("div", element("dt", name), element("dd", value)) for name, value in pairs), class_="facts"
-    )
+def facts(pairs: Sequence[tuple[str, Child]], *, small: bool = False) -> Html:
+    """What something is: names and their values. `small`: many short ones, close together."""
+    items = (element("div", element("dt", name), element("dd", value)) for name, value in pairs)
+    return element("dl", *items, class_="facts small" if small else "facts")
 
 
 def summary(tiles: Sequence[Tile]) -> Html:

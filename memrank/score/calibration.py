@@ -51,12 +51,6 @@ def ece_of_sums(sums: Floats) -> Floats:
         return np.asarray(np.abs(parts[..., 1] - parts[..., 2]).sum(axis=-1) / parts[..., 0].sum(axis=-1))
 
 
-def brier_of_sums(sums: Floats) -> Floats:
-    """The Brier score of (..., 2 or more): the sum of (p - y)^2, and the number of pairs; NaN of nothing."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(sums[..., 0] / sums[..., 1])
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reliability:
     """Said and true by equal parts of [0, 1], each array of shape (bins,)."""

@@ -64,9 +64,11 @@ class Bootstrap:
         self._of = np.array([order[name] for name in groups], dtype=np.int64)
         self.units = len(order)
         """Number of groups."""
-        rng = np.random.default_rng(seed)
-        even = np.full(self.units, 1 / max(self.units, 1))
-        self._times: Floats = rng.multinomial(self.units, even, size=resamples).astype(np.float64)
+        self._times = np.zeros((resamples, self.units))
+        """How often each resample holds each group."""
+        if self.units:
+            even = np.full(self.units, 1 / self.units)
+            self._times += np.random.default_rng(seed).multinomial(self.units, even, size=resamples)
 
     def estimate(self, values: Floats) -> Estimate:
         """The mean of `values`, shape (n,), with NaN for a case that does not count."""

@@ -199,7 +199,7 @@ def test_the_table_in_all_its_forms(
         assert f"| {line} | dense (wordllama) |" in text.read_text(encoding="utf-8")
     body = json.loads(plain.read_text(encoding="utf-8"))
     values = body["sets"]["tiny"]["systems"]["dense"]["R@10"]
-    assert values == {"mean": 1.0, "low": 1.0, "high": 1.0, "queries": 1}
+    assert values == {"mean": 1.0, "low": None, "high": None, "queries": 1}  # one query has no spread
     assert body["sets"]["tiny"]["memrank_minus_best_untrained"]["R@10"]["of"] == "dense"
     assert not math.isnan(body["sets"]["tiny"]["systems"]["memrank"]["nDCG@10"]["mean"])
 
