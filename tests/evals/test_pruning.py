@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import jsonschema
@@ -153,105 +154,12 @@ def test_other_conversations_are_not_compared(talks: Conversations, tmp_path: Pa
         versus(evaluated(talks, EVERYTHING), evaluated(others, EVERYTHING))
 
 
-NUMBER = {"type": ["number", "null"]}
-FIGURE = {
-    "type": "object",
-    "required": ["value", "low", "high", "n"],
-    "additionalProperties": False,
-    "properties": {"value": {"type": "number"}, "low": NUMBER, "high": NUMBER, "n": {"type": "integer", "minimum": 1}},
-}
-FIGURES = {"type": "object", "additionalProperties": FIGURE}
-TEXT = {"type": "string"}
-COUNT = {"type": "integer", "minimum": 0}
-GATE = {
-    "type": "object",
-    "required": ["passed", "difference", "margin", "causes", "mends"],
-    "additionalProperties": False,
-    "properties": {
-        "passed": {"type": "boolean"},
-        "difference": {"oneOf": [FIGURE, {"type": "null"}]},
-        "margin": {"type": "number"},
-        "causes": {"type": "object", "additionalProperties": {"type": "integer"}},
-        "mends": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["changes", "answerable", "tokens_saved"],
-                "properties": {
-                    "changes": {
-                        "type": "object",
-                        "minProperties": 1,
-                        "propertyNames": {"enum": ["max_tokens", "decay_threshold", "drop_threshold"]},
-                    },
-                    "answerable": FIGURE,
-                    "tokens_saved": FIGURE,
-                },
-            },
-        },
-    },
-}
-REPORT = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["evalset", "spec", "limits", "figures", "gate", "cases", "lost"],
-    "properties": {
-        **dict.fromkeys(("evalset", "part", "spec", "tokens", "sha256"), TEXT),
-        **dict.fromkeys(("conversations", "moments", "questions", "seed", "resamples", "units"), COUNT),
-        "limits": {"type": "object", "additionalProperties": {"type": "number"}},
-        "figures": FIGURES,
-        "differences": FIGURES,
-        "by_domain": {"type": "object", "additionalProperties": FIGURES},
-        "gate": GATE,
-        "cases": {
-            "type": "array",
-            "items": {
-                "required": ["conversation", "group", "after", "values"],
-                "properties": {"values": {"type": "object", "additionalProperties": NUMBER}},
-            },
-        },
-        "lost": {
-            "type": "array",
-            "items": {
-                "required": ["conversation", "after", "question", "gone"],
-                "properties": {
-                    "gone": {
-                        "type": "array",
-                        "minItems": 1,
-                        "items": {"properties": {"cause": {"enum": ["threshold", "budget", "replaced"]}}},
-                    }
-                },
-            },
-        },
-    },
-}
-SCHEMA = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["schema", "reports", "comparisons"],
-    "properties": {
-        "schema": {"const": "memrank.eval-conversations/1"},
-        "reports": {"type": "array", "minItems": 1, "items": REPORT},
-        "comparisons": {
-            "type": "array",
-            "items": {
-                "required": ["spec", "against", "measures"],
-                "properties": {
-                    "measures": {
-                        "type": "object",
-                        "additionalProperties": {
-                            "required": ["difference", "p", "higher", "lower"],
-                            "properties": {"difference": FIGURE, "p": NUMBER},
-                        },
-                    }
-                },
-            },
-        },
-    },
-}
+SCHEMA = json.loads(files("memrank.data").joinpath("eval-conversations.schema.json").read_text(encoding="utf-8"))
 
 
 def test_the_json_form(talks: Conversations) -> None:
     reports = [evaluated(talks, TIGHT, spec="a"), evaluated(talks, EVERYTHING, spec="b")]
     body = json.loads(json.dumps(to_dict(reports), allow_nan=False))
-    jsonschema.validate(body, SCHEMA)
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(body)
     assert [one["spec"] for one in body["comparisons"]] == ["b"]
