@@ -4,61 +4,24 @@ Every feature is an array of shape (n,), one value an element, in the order of t
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memrank.dialogue.elements import Element
-from memrank.indexing import Analyzer, Vocabulary
-from memrank.score import bm25
+from memrank.dialogue.relations import Relations, relations
+from memrank.dialogue.threads import threads
+from memrank.indexing import Analyzer
 from memrank.tenant import count_tokens
+from memrank.text.acts import asks
 from memrank.text.claims import read_claim
-from memrank.text.talk import CUES, called, cues_of, ends_in_question, questions
+from memrank.text.smalltalk import smalltalk
+from memrank.text.talk import called, cues_of, ends_in_question, questions
 from memrank.types import Bools, Floats
 
-GRAIN = 2.0**24
 RECENT = 4
 """Elements at the end that stand for what is being talked about."""
-LONELY = 40
-"""Elements up to which one voice alone is taken to wait for a reply."""
 TOUCHES = 0.2
 """Share of an element's words that another must hold to count as speaking of it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relations:
-    """How n elements and the message stand to each other; index n is the message."""
-
-    shared: Floats
-    """(n + 1, n + 1): summed idf of the words that both hold; the diagonal is what each holds."""
-    held: Floats
-    """(n + 1, n + 1): share of the row's words that the column holds, by idf."""
-    cosine: Floats
-    """(n + 1, n + 1): of the sentence vectors; 0 without an embedder."""
-
-
-def relations(texts: Sequence[str], analyzer: Analyzer) -> Relations:
-    """Of the texts of a conversation, the message last."""
-    found = analyzer.analyse(list(texts), remember=True)
-    vocabulary = Vocabulary()
-    ids = [vocabulary.ids(one.terms) for one in found]
-    n = len(texts)
-    holds = np.zeros((n, max(len(vocabulary), 1)))
-    for row, terms in enumerate(ids):
-        holds[row, terms] = 1.0
-    holding = holds.sum(axis=0)
-    # Multiples of 2^-24: their sums are exact, and so do not depend on the order of the terms or on threads.
-    idf = np.round(np.array([bm25.idf(n, int(count)) for count in holding]) * GRAIN) / GRAIN
-    common = holding > 1
-    shared = (holds[:, common] * idf[common]) @ holds[:, common].T
-    shared[np.arange(n), np.arange(n)] = holds @ idf
-    if found and found[0].vector is not None:
-        vectors = np.stack([one.vector for one in found if one.vector is not None]).astype(np.float64)
-        cosine = np.einsum("id,jd->ij", vectors, vectors)
-    else:
-        cosine = np.zeros((n, n))
-    return Relations(shared=shared, held=shared / (np.diag(shared)[:, None] + 1e-9), cosine=cosine)
 
 
 def features(elements: Sequence[Element], message: str, analyzer: Analyzer) -> dict[str, Floats]:
@@ -87,17 +50,28 @@ def features_of(elements: Sequence[Element], related: Relations) -> dict[str, Fl
         "last": (n - place <= 2).astype(np.float64),
         "opening": (place == _first_user(elements)).astype(np.float64),
         "length": np.log1p(tokens),
-        **{f"cue_{name}": _mark(name in found for found in cues) * spoken for name in CUES},
-        "asks": _mark(questions(element.content) > 0 for element in elements) * spoken,
+        **{f"cue_{name}": _mark(name in found for found in cues) * spoken for name in ("request", "later")},
+        "asks": _mark(asks(element.content) for element in elements) * spoken,
+        "asks_twice": _mark(questions(element.content) > 1 for element in elements) * spoken,
         "asks_last": _mark(ends_in_question(element.content) for element in elements) * spoken,
         **_facts(elements),
         **_reach(elements, related),
-        **_threads(elements, related, cues),
+        **threads(elements, related, cues),
         **_reruns(reruns(elements, related), elements, related),
     }
-    out["user_lasting"] = kinds["user"] * out["cue_lasting"]
+    out["user_lasting"] = kinds["user"] * _mark("lasting" in found for found in cues)
     out["old_call"] = (calls + outputs) * out["back"]
-    out["old_small"] = out["cue_smalltalk"] * (tokens < 15)
+    return out
+
+
+def idle(elements: Sequence[Element]) -> Bools:
+    """What only passes the time, shape (n,). The reply to a question does not: "fine" may settle it."""
+    out = np.zeros(len(elements), dtype=np.bool_)
+    asked = False
+    for i, element in enumerate(elements):
+        if element.kind in ("user", "assistant"):
+            out[i] = smalltalk(element.content) and not asked
+            asked = asks(element.content)
     return out
 
 
@@ -142,54 +116,6 @@ def _reach(elements: Sequence[Element], related: Relations) -> dict[str, Floats]
         "retold": (later * held[:, :n]).max(axis=1, initial=0.0),
         "retold_apart": (apart * held[:, :n]).max(axis=1, initial=0.0),
     }
-
-
-def _threads(elements: Sequence[Element], related: Relations, cues: Sequence[frozenset[str]]) -> dict[str, Floats]:
-    """Whether what an element asks or promises was answered or done since."""
-    n = len(elements)
-    held, cosine = related.held[:n, :n], related.cosine[:n, :n]
-    user = np.array([element.kind == "user" for element in elements], dtype=np.bool_)
-    said = user | np.array([element.kind == "assistant" for element in elements], dtype=np.bool_)
-    cue = {name: said * np.array([name in found for found in cues], dtype=np.float64) for name in CUES}
-    mutual = np.maximum(held, held.T)
-    voices = [element.memory.speaker or element.kind for element in elements]
-    reply = _replies(voices, said)
-    # Where one voice is heard for so long, the replies were not recorded: nothing is known of them.
-    heard = {voice for voice, spoken in zip(voices, said, strict=True) if spoken}
-    known = len(heard) > 1 or n <= LONELY
-    silent = ((reply < 0) & said & known).astype(np.float64)
-    there = np.maximum(reply, 0)
-    deferred = np.where(reply >= 0, np.maximum(cue["defer"], cue["later"])[there], 0.0) * said
-    replied = (reply >= 0) * (1.0 - deferred) * said
-    overlap = np.where(reply >= 0, np.maximum(mutual, cosine)[np.arange(n), there], 0.0)
-    later = np.triu(np.ones((n, n)), 1)
-    kept = (later * mutual * cue["done"][None, :]).max(axis=1, initial=0.0)
-    asks = said * np.array([float(questions(element.content) > 0) for element in elements])
-    open_still = 1.0 - kept
-    return {
-        "unanswered": asks * silent,
-        "deferred": asks * deferred,
-        "answered": asks * replied * overlap,
-        "promised": cue["promise"] * open_still,
-        "promise_kept": cue["promise"] * kept,
-        "promised_later": cue["promise"] * cue["later"] * open_still,
-        "requested_later": cue["request"] * cue["later"] * open_still,
-        "request_open": cue["request"] * user * open_still * (silent + deferred),
-        "put_off": cue["later"] * user * open_still,
-        "deferring": cue["defer"] * open_still,
-    }
-
-
-def _replies(voices: Sequence[str], said: Bools) -> NDArray[np.int64]:
-    """The next thing that another voice says after each element, -1 where there is none: shape (n,)."""
-    reply = np.full(len(voices), -1, dtype=np.int64)
-    following: dict[str, int] = {}
-    for i in range(len(voices) - 1, -1, -1):
-        others = [at for voice, at in following.items() if voice != voices[i]]
-        reply[i] = min(others, default=-1)
-        if said[i]:
-            following[voices[i]] = i
-    return reply
 
 
 def _reruns(again: Floats, elements: Sequence[Element], related: Relations) -> dict[str, Floats]:

@@ -6,30 +6,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from memrank.dialogue.elements import Element
-from memrank.dialogue.evidence import (
-    Relations,
-    features_of,
-    last_turns,
-    relations,
-)
+from memrank.dialogue.evidence import features_of, idle, last_turns
 from memrank.dialogue.links import link_features
+from memrank.dialogue.relations import Relations, relations
 from memrank.dialogue.relevance import relevance_to
+from memrank.dialogue.topic import off_topic, shifted
 from memrank.indexing import Analyzer
 from memrank.score.dialogue import faded, shipped, with_relevance
+from memrank.text.acts import asks, commits, remains, requests
 from memrank.text.counted import counted, verb
-from memrank.text.talk import cues_of, questions
+from memrank.text.talk import cues_of
 from memrank.types import Bools, Floats
 
-PROTECTED_FROM = 0.2
+PROTECTED_FROM = 0.1
 """Probability from which an element counts as owing something: rather one too many."""
 UNKEPT = 0.7
-"""How little of a promise for later may be told as done, so that it is still owed."""
+"""How little of a promise, or of what was left to be done, may be told as done, so that it is still owed."""
 SHORT = 100
 """Elements up to which these signs are sure: in a longer one, what settles a matter may share no word with it."""
 REPLACED_FROM = 0.35
 """Probability from which a later element counts as what corrects or replaces an earlier one."""
-SHIFTED_BELOW = 0.12
-"""Meaning and words that a message shares with the last turns, at most, when it starts another topic."""
+IDLE = 0.95
+"""Decay at least of what only passes the time."""
 PUSH = 0.15
 """How far a topic shift pushes what was talked about last, of what is left to worthless."""
 
@@ -74,24 +72,32 @@ def judge(
     worth = shipped().worth(found)
     relevance = relevance_to(elements, asked, analyzer)
     decay = with_relevance(worth.decay, relevance)
-    shift = _shifted(elements, related, message)
+    shift = shifted(elements, related, message, analyzer)
     if shift:
-        decay = faded(decay, _off_topic(elements, related), PUSH)
+        decay = faded(decay, off_topic(elements, related), PUSH)
     replaced = _replaced(elements, related, analyzer)
     gone = np.array([place is not None for place in replaced], dtype=np.bool_)
-    decay = np.where(gone, 1.0, decay)
-    # What nobody has replied to, or only put off, is open without a doubt, however long ago it was asked; and so is
-    # what was promised for a later time and nothing shows to be done.
-    certain = (found["unanswered"] > 0) | (found["deferred"] > 0) | (found["promised_later"] >= UNKEPT)
-    owing = (worth.protected >= PROTECTED_FROM) | (certain & (n <= SHORT))
+    passing = idle(elements)
+    decay = np.where(gone, 1.0, np.where(passing, np.maximum(decay, IDLE), decay))
+    owing = (worth.protected >= PROTECTED_FROM) | (_surely_owing(found) & (n <= SHORT))
     protection = carried(_protection(elements, owing, last_turns(elements, keep_last_turns)), replaced)
     return Judgement(
         decay=decay,
         protection=protection,
         replaced_by=replaced,
         topic_shift=shift,
-        rationale=tuple(_why(elements, found, protection, replaced, relevance, i) for i in range(n)),
+        rationale=tuple(_why(elements, found, passing, protection, replaced, relevance, i) for i in range(n)),
     )
+
+
+def _surely_owing(found: dict[str, Floats]) -> Bools:
+    """What nobody has replied to, or only put off, is open without a doubt, however long ago it was asked; and so is
+    what was promised or left to be done, and nothing shows to be done.
+    """
+    waiting = [found[name] > 0 for name in ("unanswered", "deferred", "request_waits")]
+    undone = [found[name] >= UNKEPT for name in ("promised_later", "committed", "remaining")]
+    surely: Bools = np.logical_or.reduce([*waiting, *undone])
+    return surely
 
 
 def _protection(elements: Sequence[Element], owing: Bools, last: Bools) -> tuple[str | None, ...]:
@@ -119,13 +125,18 @@ def carried(protection: Sequence[str | None], replaced: Sequence[int | None]) ->
 
 
 def _owed(element: Element) -> str | None:
-    """What a turn leaves open, by its words."""
-    cues = cues_of(element.content)
+    """What a turn may leave open, by its words."""
+    said = element.content
+    if commits(said):
+        return COMMITMENT
+    if asks(said):
+        return QUESTION
+    if remains(said) or requests(said):
+        return ACTION
+    cues = cues_of(said)
     if "promise" in cues and (element.kind == "assistant" or "later" in cues or "request" not in cues):
         return COMMITMENT
-    if questions(element.content):
-        return QUESTION
-    return ACTION if cues & {"request", "later", "defer"} else None
+    return ACTION if cues & {"request", "later"} else None
 
 
 def _replaced(elements: Sequence[Element], related: Relations, analyzer: Analyzer) -> tuple[int | None, ...]:
@@ -155,26 +166,10 @@ def _leads_to(successors: Sequence[int | None], start: int, end: int) -> bool:
     return at == end
 
 
-def _shifted(elements: Sequence[Element], related: Relations, message: str) -> bool:
-    """Whether a message shares next to nothing with the last turns, or says itself that it changes the topic."""
-    n = len(elements)
-    if not message.strip():
-        return False
-    recent = [i for i in range(n) if elements[i].turn >= elements[-1].turn - 1]
-    same = max(max(float(related.held[n, i]), float(related.held[i, n]), float(related.cosine[i, n])) for i in recent)
-    return same < SHIFTED_BELOW or ("shift" in cues_of(message) and same < 2 * SHIFTED_BELOW)
-
-
-def _off_topic(elements: Sequence[Element], related: Relations) -> Floats:
-    """How little each element has to do with the message, in [0, 1]."""
-    n = len(elements)
-    close = np.maximum(related.held[:n, n], related.cosine[:n, n])
-    return np.clip(1.0 - close / (2 * SHIFTED_BELOW), 0.0, 1.0)
-
-
 def _why(
     elements: Sequence[Element],
     found: dict[str, Floats],
+    passing: Bools,
     protection: Sequence[str | None],
     replaced: Sequence[int | None],
     relevance: Floats,
@@ -195,7 +190,7 @@ def _why(
         said.append("what it promises seems done since")
     if found["told"][i] > 0.3:
         said.append("its result was told since")
-    if found["old_small"][i]:
+    if passing[i]:
         said.append("small talk")
     if found["user_lasting"][i]:
         said.append("states a lasting wish or limit of the user")

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from memrank.claimpairs import Comparer
 from memrank.dialogue.elements import Element
-from memrank.dialogue.evidence import Relations, reruns
+from memrank.dialogue.evidence import reruns
+from memrank.dialogue.relations import Relations
 from memrank.indexing import Analyzer, Vocabulary, index
 from memrank.score import contradiction
 from memrank.tenant import Tenant
 from memrank.text.claims import read_claim
-from memrank.text.talk import cues_of
+from memrank.text.corrections import corrects
 from memrank.types import Floats
 
 Places = NDArray[np.int64]
@@ -54,15 +55,14 @@ def link_features(
     older, newer = possible(elements, related, again)
     n = len(elements)
     claims = [read_claim(element.content) for element in elements]
-    cues = [cues_of(element.content) for element in elements]
-    spoken = [element.kind in ("user", "assistant") for element in elements]
+    correcting = [element.kind in ("user", "assistant") and corrects(element.content) for element in elements]
     kinds = [element.kind for element in elements]
     pairs = list(zip(older.tolist(), newer.tolist(), strict=True))
 
     def column(values: list[bool]) -> Floats:
         return np.array(values, dtype=np.float64)
 
-    corrects = column(["correction" in cues[j] and spoken[j] for _, j in pairs])
+    correction = column([correcting[j] for _, j in pairs])
     numbers = column(
         [bool(claims[i].numbers - claims[j].numbers and claims[j].numbers - claims[i].numbers) for i, j in pairs]
     )
@@ -77,8 +77,8 @@ def link_features(
             "cosine": related.cosine[older, newer],
             "same": same,
             "gap": np.log1p(np.maximum(turn[newer] - turn[older], 0.0)),
-            "corrects": corrects,
-            "corrects_same": corrects * same,
+            "corrects": correction,
+            "corrects_same": correction * same,
             "numbers": numbers,
             "numbers_same": numbers * same,
             "ended": column(["ended" in claims[j].cues for _, j in pairs]),

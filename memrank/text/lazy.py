@@ -8,8 +8,9 @@ from functools import cached_property
 class Pattern:
     """A `re.Pattern` that waits. Only what this package uses of it."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, *texts: str) -> None:
+        """Of several texts, any may match."""
+        self._text = "|".join(texts)
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:

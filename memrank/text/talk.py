@@ -1,4 +1,4 @@
-"""What a turn of a conversation does, as far as its words show: ask, promise, request, put off, settle, correct."""
+"""Words of a turn of a conversation that weigh in: of promises, requests, later times, things done, lasting wishes."""
 
 import re
 from collections.abc import Mapping
@@ -56,34 +56,6 @@ CUES: Mapping[str, Pattern] = {
         r"|that['’]?s it|all (?:green|set|sorted)|passed|rang|wrote|called|replied|says?|answered|got (?:it"
         r"|an answer))\b"
     ),
-    "defer": Pattern(
-        r"\b(?:no idea|don['’]?t know|not sure|can['’]?t (?:say|tell|give)|couldn['’]?t|rather not guess|isn['’]?t mine"
-        r"|have to ask|i['’]?ll (?:ask|check|find|look|try|request|write|get)|let me (?:check|find|ask|see|look)"
-        r"|not in (?:the|our)"
-        r"|isn['’]?t (?:in|there|available)|down this|timeout|when it['’]?s|still (?:waiting|stands|open|like)"
-        r"|leave that"
-        r"|park|first|another matter|different matter|next thing|what has been asked)\b"
-    ),
-    "smalltalk": Pattern(
-        r"(?:^|[.!,] ?)(?:thanks?|thank you|cheers|great|perfect|lovely|excellent|super|nice|brilliant|hi|hello"
-        r"|hey|good"
-        r" (?:morning|afternoon|evening|day)|bye|no worries|you['’]?re (?:welcome|a star)|sorry to|haha?|lol|wow"
-        r"|ok(?:ay)?"
-        r"|all right|fine|smart|marvellous|oh thank)\b"
-    ),
-    "shift": Pattern(
-        r"\b(?:anyway|by the way|btw|back to|another (?:thing|question|matter)|different (?:matter|thing|question)"
-        r"|something"
-        r" else|other thing|oh,? (?:and|also)|next thing|one more|also,|now,|separately|quite a different"
-        r"|changing (?:the"
-        r" )?subject|again:|meanwhile|unrelated)\b"
-    ),
-    "correction": Pattern(
-        r"\b(?:sorry|correction|wrong|actually|i (?:mis\w+|meant|mixed|was (?:reading|wrong|looking))|not .{1,40}? but"
-        r"|scratch|strike|no,|no wait|wait|instead|typo|mistake\w*|last year['’]s|the old (?:one|board)"
-        r"|ignore (?:that|what)"
-        r"|forget (?:that|what)|make (?:it|that)|rather|changed? (?:my|our|his|her) mind|turns out)\b"
-    ),
     "lasting": Pattern(
         r"\b(?:never|always|must(?:n['’]?t| not)?|only|rule|rules|allerg\w*|limit|maximum|at most|no more than|budget"
         r"|deadline|policy|mandate|require\w*|insist\w*|prefer\w*|don['’]?t|do not|cannot|can['’]?t|hands off"
@@ -91,11 +63,6 @@ CUES: Mapping[str, Pattern] = {
         r"|house rules?|by heart|account|order (?:no|number)|reference|serial|case|password|address|due|expires?"
         r"|contract"
         r"|warranty|agreed|decided|stays?|small changes)\b"
-    ),
-    "finding": Pattern(
-        r"\b(?:error|fail\w*|exception|traceback|denied|refused|timeout|high|low|positive|negative|warning|missing"
-        r"|mismatch"
-        r"|exceed\w*|above|below|total|balance|passed|✓|×|null|expired|overdue|out of (?:range|memory|stock))\b"
     ),
 }
 """Matched in lower case."""

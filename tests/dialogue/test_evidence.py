@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from speaking import SAID, Record, assistant, call, conversations, document, elements, output, plain_analyzer, user
 
-from memrank.dialogue.evidence import features, last_turns, relations, reruns
+from memrank.dialogue.evidence import features, last_turns, reruns
+from memrank.dialogue.relations import relations
 from memrank.score.dialogue import shipped
 from memrank.types import Floats
 
@@ -56,9 +57,9 @@ def test_a_result_between_them_is_no_reply() -> None:
 
 def test_a_promise_and_what_keeps_it() -> None:
     promise = assistant("I'll send you the invoice on Friday.")
-    assert of(promise, user("Good."))["promised"][0] == 1
+    assert of(promise, user("Good."))["promised_later"][0] == 1
     kept = of(promise, user("Good."), assistant("The invoice was sent on Friday."))
-    assert kept["promised"][0] < 0.5
+    assert kept["promised_later"][0] < 0.5
     assert kept["promise_kept"][0] > 0.5
 
 

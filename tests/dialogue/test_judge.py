@@ -137,8 +137,15 @@ def test_a_topic_shift_pushes_the_old_topic(monkeypatch: pytest.MonkeyPatch) -> 
     assert other.topic_shift
     monkeypatch.setattr("memrank.dialogue.judge.PUSH", 0.0)
     still = judged(*TAIL, user("alpha", pinned=True), message="Anyway, repair my bicycle tyre.")
-    assert np.all(other.decay > still.decay)
+    assert np.all(other.decay[:4] > still.decay[:4])
     assert other.protection == still.protection
+
+
+def test_small_talk_is_worth_little_but_not_where_it_replies() -> None:
+    found = judged(*TAIL[:4], user("Thanks a lot!"), assistant("Shall I book it?"), user("Perfect."))
+    assert found.decay[4] >= 0.95
+    assert found.rationale[4].endswith("small talk")
+    assert "small talk" not in found.rationale[6]
 
 
 @pytest.mark.parametrize("message", ["", "  \n\t"])

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from speaking import Record, assistant, call, conversations, elements, output, plain_analyzer, user
 
-from memrank.dialogue.evidence import relations, reruns
+from memrank.dialogue.evidence import reruns
 from memrank.dialogue.links import WINDOW, link_features, possible
+from memrank.dialogue.relations import relations
 from memrank.score.dialogue import shipped
 from memrank.types import Floats
 
