@@ -20,8 +20,8 @@ from scipy.optimize import minimize
 
 from memrank.dialogue.evidence import features
 from memrank.dialogue.links import link_features
-from memrank.evals.conversations import load_conversations
 from memrank.dialogue.relations import relations
+from memrank.evals.conversations import load_conversations
 from memrank.indexing import Analyzer
 
 Floats = NDArray[np.float64]
