@@ -2,180 +2,40 @@
 
     python benchmarks/dialogue.py CONVERSATIONS.jsonl [--chats FOLDER ... [--every N]] [--json FILE]
 
-CONVERSATIONS is evalsets/conversations/report.jsonl (`fit.jsonl` served to fit). Figures are means over moments with
-95 % percentile bootstrap intervals; the moments of a conversation are drawn together. Each FOLDER is a golden set of
-chats: every question is asked as the message, at a tenth of the conversation's tokens.
-
-*agreement* is Cohen's kappa with quadratic weights between the annotated class and ours; *order* Spearman's correlation
-of class and decay. *premature drop* is the share of elements that a later question needs which did not stay, whole or
-summarized, apart for protected ones. *answerable*: of the questions that came up later, those whose evidence is all
-still in the context (whole, or summarized with the summary's words; the strict figure counts whole elements only).
+CONVERSATIONS is evalsets/conversations/report.jsonl (`fit.jsonl` served to fit): the measures of `memrank eval
+--conversations`, without a budget. Each FOLDER is a golden set of chats: every question is asked as the message, at a
+tenth of the conversation's tokens.
 """
 
 import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-from talks import At, conversations, moments
 
 from memrank.counters import token_counter
 from memrank.dialogue.elements import read_elements
-from memrank.dialogue.prune import Limits, Pruned, prune_elements
+from memrank.dialogue.prune import Limits, prune_elements
 from memrank.dialogue.text import conversation_block
+from memrank.evals.conversations import Conversations, load_conversations
+from memrank.evals.keeping import stays
+from memrank.evals.pruning import evaluate_pruning
+from memrank.evals.pruningreport import to_dict
 from memrank.indexing import Analyzer
+from memrank.records import write_record
+from memrank.render.pruning import pruning_text
 from memrank.tenant import count_tokens
 from memrank.text.block import TEMPLATES
 
-Floats = NDArray[np.float64]
-
-BUDGETS = (0.3, 0.5)
-COUNTER = token_counter("estimate:0")
+COUNTING = "estimate:0"
+COUNTER = token_counter(COUNTING)
 """As the budgets are counted here."""
-RESAMPLES = 1000
+UNLIMITED = 10**9
 ASSEMBLED, REPEATS = 500, 21
 """Elements of a block whose making is timed, and how often."""
 CHAT_SHARE = 0.1
-
-
-def kappa(one: Sequence[int], two: Sequence[int], classes: int = 5) -> float:
-    """Cohen's kappa with quadratic weights of two annotations, classes from 1."""
-    seen = np.zeros((classes, classes))
-    for a, b in zip(one, two, strict=True):
-        seen[a - 1, b - 1] += 1
-    place = np.arange(classes)
-    weight = (place[:, None] - place[None, :]) ** 2
-    expected = np.outer(seen.sum(1), seen.sum(0)) / seen.sum()
-    return float(1 - (weight * seen).sum() / (weight * expected).sum())
-
-
-def ranks(values: Sequence[float]) -> Floats:
-    """Average ranks."""
-    array = np.asarray(values, dtype=np.float64)
-    less = (array[None, :] < array[:, None]).sum(axis=1)
-    same = (array[None, :] == array[:, None]).sum(axis=1)
-    return less + (same + 1) / 2
-
-
-def spearman(one: Sequence[float], two: Sequence[float]) -> float:
-    """Rank correlation."""
-    return float(np.corrcoef(ranks(one), ranks(two))[0, 1])
-
-
-def newest_first(at: At, budget: float) -> set[str]:
-    """Keep-last-N: from the newest back, as long as everything fits."""
-    kept: set[str] = set()
-    used = 0
-    for element in reversed(at.elements):
-        used += count_tokens(element.content)
-        if used > budget:
-            break
-        kept.add(element.id)
-    return kept
-
-
-def oldest_first(at: At, budget: float) -> set[str]:
-    """Eviction of the oldest until the rest fits, but for the first user message, which such systems usually pin."""
-    elements = list(at.elements)
-    first = next((element for element in elements if element.kind == "user"), None)
-    used = sum(count_tokens(element.content) for element in elements)
-    kept = {element.id for element in elements}
-    for element in elements:
-        if used <= budget:
-            break
-        if element is not first:
-            kept.discard(element.id)
-            used -= count_tokens(element.content)
-    return kept
-
-
-def answerable(at: At, kept: set[str]) -> float:
-    """Share of the later questions whose evidence is all kept."""
-    return float(np.mean([set(question["evidence"]) <= kept for question in at.later]))
-
-
-def stays(pruned: Pruned, *, whole: bool) -> set[str]:
-    """Ids that stay in the context."""
-    allowed = ("keep_full",) if whole else ("keep_full", "summarize")
-    return {decision.id for decision in pruned.decisions if decision.action in allowed}
-
-
-def measure(at: At, analyzer: Analyzer) -> dict[str, float]:
-    """Every figure of one moment, NaN where it does not apply."""
-    total = sum(count_tokens(element.content) for element in at.elements)
-    free = prune_elements(at.elements, at.message, limits=Limits(max_tokens=10**9), analyzer=analyzer, counter=COUNTER)
-    ours = {decision.id: decision for decision in free.decisions}
-    order = [element.id for element in at.elements]
-    out = {
-        "order": spearman([at.classes[i] for i in order], [ours[i].decay for i in order]),
-        "tokens saved by class": 1 - free.monitors.tokens_after / total,
-        "answerable by class": answerable(at, stays(free, whole=False)),
-    }
-    owed = {i for i in at.protected if i not in at.corrected}
-    said = {i for i in order if ours[i].protection in ("commitment", "open_question", "pending_action")}
-    kept = stays(free, whole=False)
-    out["protected found"] = len(owed & kept) / len(owed) if owed else np.nan
-    out["protected named"] = len(owed & said) / len(owed) if owed else np.nan
-    out["named rightly"] = len(owed & said) / len(said) if said else np.nan
-    needed = at.needed
-    out["premature drop, protected"] = len((needed & owed) - kept) / len(needed & owed) if needed & owed else np.nan
-    out["premature drop, others"] = len((needed - owed) - kept) / len(needed - owed) if needed - owed else np.nan
-    for share in BUDGETS:
-        budget = int(share * total)
-        pruned = prune_elements(
-            at.elements, at.message, limits=Limits(max_tokens=budget), analyzer=analyzer, counter=COUNTER
-        )
-        spent = max(budget, pruned.monitors.tokens_after)
-        out[f"answerable at {share:.0%}"] = answerable(at, stays(pruned, whole=False))
-        out[f"answerable at {share:.0%}, whole only"] = answerable(at, stays(pruned, whole=True))
-        out[f"keep-last-N at {share:.0%}"] = answerable(at, newest_first(at, spent))
-        out[f"oldest-first at {share:.0%}"] = answerable(at, oldest_first(at, spent))
-        out[f"tokens at {share:.0%}"] = pruned.monitors.tokens_after / total
-    return out
-
-
-def interval(values: Floats, groups: Sequence[str], statistic: Callable[[Floats], float]) -> tuple[float, float, float]:
-    """Value and 95 % percentile interval, groups drawn together."""
-    names = list(dict.fromkeys(groups))
-    rows = {name: [i for i, group in enumerate(groups) if group == name] for name in names}
-    draw = np.random.default_rng(0)
-    drawn = []
-    for _ in range(RESAMPLES):
-        picked = [i for k in draw.integers(0, len(names), len(names)) for i in rows[names[k]]]
-        drawn.append(statistic(values[picked]))
-    low, high = np.nanpercentile(drawn, [2.5, 97.5])
-    return statistic(values), float(low), float(high)
-
-
-def golden(path: Path, analyzer: Analyzer) -> dict[str, tuple[float, float, float]]:
-    """Every figure over the moments of a file."""
-    all_moments = list(moments(conversations(path)))
-    rows = [measure(at, analyzer) for at in all_moments]
-    groups = [at.conversation for at in all_moments]
-    out = {}
-    for name in rows[0]:
-        values = np.array([row[name] for row in rows])
-        out[name] = interval(values, groups, lambda v: float(np.nanmean(v)))
-    pairs = [
-        (at.classes[d.id], d.decay_class, k)
-        for k, at in enumerate(all_moments)
-        for d in prune_elements(
-            at.elements, at.message, limits=Limits(max_tokens=10**9), analyzer=analyzer, counter=COUNTER
-        ).decisions
-    ]
-    table = np.array(pairs)
-    owner = [groups[k] for k in table[:, 2]]
-    index = np.arange(len(table), dtype=np.float64)
-
-    def agreement(chosen: Floats) -> float:
-        picked = table[chosen.astype(np.int64)]
-        return kappa(picked[:, 0].tolist(), picked[:, 1].tolist())
-
-    return {"agreement (kappa)": interval(index, owner, agreement), **out}
 
 
 def chats(folder: Path, analyzer: Analyzer, every: int) -> tuple[float, float, int]:
@@ -200,7 +60,7 @@ def chats(folder: Path, analyzer: Analyzer, every: int) -> tuple[float, float, i
         pruned = prune_elements(
             elements, row["query"], limits=Limits(max_tokens=budget), analyzer=analyzer, counter=COUNTER
         )
-        found = wanted & stays(pruned, whole=False)
+        found = wanted & stays(pruned)
         there = wanted & {element.id for element in elements}
         if there:
             shares.append(len(found) / len(there))
@@ -209,10 +69,12 @@ def chats(folder: Path, analyzer: Analyzer, every: int) -> tuple[float, float, i
     return float(np.mean(shares)), kept / total, len(shares)
 
 
-def assembly(path: Path, analyzer: Analyzer) -> dict[str, float]:
+def assembly(given: Conversations, analyzer: Analyzer) -> dict[str, float]:
     """Template to the median milliseconds in which the block of ASSEMBLED elements is made, all of them kept."""
-    rows = [record for row in conversations(path) for record in row["elements"]][:ASSEMBLED]
-    elements, _ = read_elements([{**record, "id": f"e{i}", "pinned": True} for i, record in enumerate(rows)])
+    last = {moment.conversation: moment.elements for moment in given.moments}
+    said = [element for elements in last.values() for element in elements][:ASSEMBLED]
+    rows = [{**write_record(element.memory), "id": f"e{i}", "pinned": True} for i, element in enumerate(said)]
+    elements, _ = read_elements(rows)
     pruned = prune_elements(elements, "", limits=Limits(), analyzer=analyzer, counter=COUNTER)
     out = {}
     for template in TEMPLATES:
@@ -234,11 +96,11 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     analyzer = Analyzer()
-    found = golden(arguments.conversations, analyzer)
-    for name, (value, low, high) in found.items():
-        sys.stdout.write(f"{name:40} {value:.3f} [{low:.3f}, {high:.3f}]\n")
-    blocks = assembly(arguments.conversations, analyzer)
-    body: dict[str, object] = {"conversations": found, "assembly_ms": blocks}
+    given = load_conversations(arguments.conversations)
+    report = evaluate_pruning(given, Limits(max_tokens=UNLIMITED), tokens=COUNTING, analyzer=analyzer)
+    sys.stdout.write(f"{pruning_text(report, width=None, colour=False)}\n\n")
+    blocks = assembly(given, analyzer)
+    body: dict[str, object] = {"conversations": to_dict([report]), "assembly_ms": blocks}
     for template, milliseconds in blocks.items():
         sys.stdout.write(f"block of {ASSEMBLED} elements, {template}: {milliseconds:.1f} ms\n")
     for folder in arguments.chats:

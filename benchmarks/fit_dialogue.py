@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from talks import conversations, moments
 
 from memrank.dialogue.evidence import features
 from memrank.dialogue.links import link_features
 from memrank.dialogue.relations import relations
+from memrank.evals.conversations import load_conversations
 from memrank.indexing import Analyzer
 
 Floats = NDArray[np.float64]
@@ -48,7 +48,7 @@ def examples(path: Path) -> tuple[list[str], Floats, dict[str, Floats], Floats, 
     tables, weights, owners = [], [], []
     targets: dict[str, list[float]] = {part: [] for part in ("decay", "protected", "class", "needed")}
     names: list[str] = []
-    for at in moments(conversations(path)):
+    for at in load_conversations(path).moments:
         found = features(at.elements, at.message, analyzer)
         names = list(found)
         tables.append(np.stack(list(found.values()), axis=1))
@@ -85,7 +85,7 @@ def fit_links(path: Path) -> tuple[list[str], Floats, float]:
     analyzer = Analyzer()
     tables, labels = [], []
     names: list[str] = []
-    for at in moments(conversations(path)):
+    for at in load_conversations(path).moments:
         related = relations([*(element.content for element in at.elements), at.message], analyzer)
         older, newer, found = link_features(at.elements, related, analyzer)
         names = list(found)

@@ -12,7 +12,9 @@ import click
 
 from memrank.cli import collector
 from memrank.cli.calibrate import Asked, other_options, run_calibrate, run_drift
+from memrank.cli.evalconversations import PruningOptions, evaluate_conversations
 from memrank.cli.journals import journal_file, journal_folder
+from memrank.cli.numbers import Finite
 from memrank.cli.output import FILE, Notices, deliver, json_text, refuse_source, tell
 from memrank.cli.progress import progress
 from memrank.errors import UsageError
@@ -43,12 +45,35 @@ class Settings:
     quiet: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """How it is said."""
+
+    as_json: bool
+    html: str | None
+    by_category: bool
+    gate: bool
+
+
 @click.command()
 @click.argument("specs", nargs=-1, type=FILE, metavar="SPEC...")
 @click.option(
     "--run", "runs", multiple=True, type=FILE, metavar="FILE", help="What another system returned, too; repeatable."
 )
 @click.option("--evalset", "folder", type=FILE, metavar="DIR", help="The golden set; that of the spec where left out.")
+@click.option(
+    "--conversations",
+    "talks",
+    type=FILE,
+    metavar="DIR",
+    help="Measure pruning on golden conversations; without SPEC, by the defaults of `memrank conversation prune`.",
+)
+@click.option(
+    "--margin",
+    type=Finite(0, 1),
+    metavar="SHARE",
+    help="With --conversations: how much less answerable questions may become before the gate fails.  [default: 0]",
+)
 @click.option(
     "--part", type=click.Choice(PARTS), default="all", show_default=True, help="Only these queries of the golden set."
 )
@@ -73,6 +98,8 @@ def eval(  # noqa: A001 - the name of the command
     specs: tuple[str, ...],
     runs: tuple[str, ...],
     folder: str | None,
+    talks: str | None,
+    margin: float | None,
     part: str,
     as_json: bool,
     html: str | None,
@@ -97,45 +124,89 @@ def eval(  # noqa: A001 - the name of the command
     --calibrate fits the judge of one SPEC on the part `choose`, writes the artifact that its `compiled` is to name, and
     shows the part `report` before and after. --reads looks into a read log whether calibration still holds.
 
-    Exit code 1 under --gate where a gate of a spec fails, and where calibration does not hold.
+    With --conversations, it is the pruner that is measured: what later questions need must stay in the context.
+
+    Exit code 1 under --gate where a gate of a spec fails, where calibration does not hold, or where pruning makes
+    questions significantly less answerable.
     """
     from memrank.checking import check_file, check_written
 
     asked = Asked(
         specs=specs, jobs=jobs, seed=seed, resamples=resamples, gate=gate, as_json=as_json, quiet=quiet, **other
     )
-    asked.refuse({"--html": html is not None, "--by": by is not None, "--part": part != "all", "--run": bool(runs)})
+    asked.refuse(
+        {
+            "--html": html is not None,
+            "--by": by is not None,
+            "--part": part != "all",
+            "--run": bool(runs),
+            "--conversations": talks is not None,
+        }
+    )
+    _refuse({"--margin": margin is not None}, unless=talks is not None, goes_with="--conversations")
     if asked.log is not None:
         run_drift(asked)
-        return
-    if not specs and (asked.calibrate or not runs):
+    elif talks is not None:
+        given = {"--evalset": folder is not None, "--run": bool(runs), "--by": by is not None}
+        _refuse(given, unless=False, goes_with="a golden set, and not with --conversations,")
+        files = [check_file(spec) for spec in specs]
+        collector.resume()
+        pruning = PruningOptions(
+            part=part,
+            seed=seed,
+            resamples=resamples,
+            margin=margin or 0.0,
+            as_json=as_json,
+            html=html,
+            gate=gate,
+            quiet=quiet,
+        )
+        evaluate_conversations(talks, files, _names(files), pruning)
+    elif not specs and (asked.calibrate or not runs):
         raise UsageError("no spec is named", hint="memrank eval SPEC --evalset DIR")
-    if asked.calibrate:
+    elif asked.calibrate:
         written = check_written(specs[0])
         collector.resume()
         run_calibrate(asked, written, _evalset(folder, [written]))
-        return
-    files = [check_file(spec) for spec in specs]
-    collector.resume()
-    if gate and not any(map(_gates, files)):
+    else:
+        settings = Settings(part=part, jobs=jobs, seed=seed, resamples=resamples, resume=resume, quiet=quiet)
+        shown = Shown(as_json=as_json, html=html, by_category=by is not None, gate=gate)
+        files = [check_file(spec) for spec in specs]
+        collector.resume()
+        _measure(files, runs, folder, settings, shown)
+
+
+def _refuse(given: Mapping[str, bool], *, unless: bool, goes_with: str) -> None:
+    """Raises UsageError for the first option that was given where it has no effect."""
+    for name, there in given.items():
+        if there and not unless:
+            raise UsageError(f"{name} goes with {goes_with.rstrip(',')}", hint=f"leave {name} out")
+
+
+def _measure(
+    files: "Sequence[SpecFile]", runs: Sequence[str], folder: str | None, settings: Settings, shown: Shown
+) -> None:
+    """Measure specs and foreign runs on one golden set, and say it."""
+    if shown.gate and not any(map(_gates, files)):
         raise UsageError("--gate: no spec has a gate", hint='evaluate: {evalset: DIR, gates: {"nDCG@10": {min: 0.6}}}')
     evalset = _evalset(folder, files)
-    Notices(strict=False, quiet=quiet).show(evalset.notes)
-    queries = _queries(evalset, part)
-    if html is not None:
-        refuse_source("--html", html, [*specs, *runs, evalset.memories, evalset.folder / "queries.jsonl"])
-    settings = Settings(part=part, jobs=jobs, seed=seed, resamples=resamples, resume=resume, quiet=quiet)
+    Notices(strict=False, quiet=settings.quiet).show(evalset.notes)
+    queries = _queries(evalset, settings.part)
+    if shown.html is not None:
+        sources: list[str | os.PathLike[str]] = [*(file.path for file in files), *runs]
+        sources += [evalset.memories, evalset.folder / "queries.jsonl"]
+        refuse_source("--html", shown.html, sources)
     # What one gate names is measured of all, so that they can be compared.
     also = tuple(dict.fromkeys(name for file in files for name in _gates(file)))
     foreign = _of_runs(runs, evalset, queries, also, settings)
     done = _measured(files, evalset, queries, also, settings)
     reports = [*(report for report, _ in done), *foreign]
-    _say(reports, queries, as_json=as_json, html=html, by_category=by is not None)
+    _say(reports, queries, as_json=shown.as_json, html=shown.html, by_category=shown.by_category)
     for _, journal in done:
         if journal is not None:  # all is said: there is nothing left to go on with
             with suppress(OSError):  # gone already, or (Windows) held by the same evaluation in another process
                 journal.unlink()
-    _pass_gates(reports, asked=gate, quiet=quiet)
+    _pass_gates(reports, asked=shown.gate, quiet=settings.quiet)
 
 
 def _evalset(folder: str | None, files: Sequence["SpecFile"]) -> "Evalset":
