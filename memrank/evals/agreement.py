@@ -49,6 +49,9 @@ def second_labels(folder: Path) -> list[Labelled]:
         raise DataError(f"{path}: cannot be read: {fault.strerror or fault}") from None
     if notes.as_tuple():
         raise DataError(notes.as_tuple()[0].detail, hint="a line holds one JSON object")
+    without = [query.id for query in labels if not query.annotated]
+    if without:
+        raise DataError(f"{path}: {without[0][:80]}: relevant is missing", hint="an empty list says that nothing helps")
     return labels
 
 
