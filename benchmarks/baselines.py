@@ -2,8 +2,9 @@
 
     python benchmarks/baselines.py FOLDER ... [--check]
 
-Each FOLDER is a golden set whose README has the blocks `baselines` and `agreement`. Its manifest is sealed again
-afterwards. --check writes nothing and says which README is not current.
+Each FOLDER is a golden set whose README has the blocks `baselines` and `agreement`. What is hard on purpose and what
+is everyday (categories `everyday...`) stands apart in both. Its manifest is sealed again afterwards. --check writes
+nothing and says which README is not current.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import numpy as np
 from memrank.evals.agreement import Agreement, agreement, second_labels
 from memrank.evals.check import seal_evalset
 from memrank.evals.evalset import Evalset, groups, load, split_of
+from memrank.evals.labels import Labelled
 from memrank.evals.measure import measures
 from memrank.evals.rules import rankings
 from memrank.fileio import write_atomic
@@ -31,7 +33,8 @@ COLUMNS = {
     "stale@1": "outdated first",
     "must_not@10": "must not",
 }
-PARTS = ("all", "report")
+EVERYDAY = "everyday"
+"""How the categories of daily use begin; all others are hard on purpose."""
 
 NOTE = """\
 Each rule orders what the tenant knew at the time of the query: by BM25, by the cosine of memrank's embedded vectors, or
@@ -41,18 +44,30 @@ by the date of the event (else of recording), 50 results. *Right first*: the fir
 over the queries that a measure applies to, with 95 % intervals drawn by split group."""
 
 AGREED = """\
-{queries} queries, {pairs} memories shown. Relevant or not: Cohen's kappa {kappa}. Scores that both have given
+{kind}: {queries} queries, {pairs} memories shown. Relevant or not: Cohen's kappa {kappa}. Scores that both have given
 ({scored} pairs), with 95 % intervals drawn by split group:"""
 
 
+def kinds(queries: Sequence[Labelled]) -> dict[str, list[int]]:
+    """Places of the hard and of the everyday queries; of all under one name where a set has no everyday ones."""
+    places: dict[str, list[int]] = {"hard": [], EVERYDAY: []}
+    for k, query in enumerate(queries):
+        places[EVERYDAY if (query.category or "").startswith(EVERYDAY) else "hard"].append(k)
+    return places if places[EVERYDAY] else {"all": places["hard"]}
+
+
 def baselines(evalset: Evalset) -> str:
-    """The table of the rules, for the whole set and for its part `report`."""
+    """The table of the rules, for each kind of queries, and for those of them in the part `report`."""
     lines = [f"| rule | queries | {' | '.join(COLUMNS.values())} |", "|---|---|" + "---|" * len(COLUMNS)]
-    for part in PARTS:
-        chosen = [k for k, query in enumerate(evalset.queries) if part in ("all", split_of(query))]
+    ranks = rankings(evalset)
+    parts: dict[str, list[int]] = {}
+    for kind, places in kinds(evalset.queries).items():
+        parts[kind] = places
+        parts[f"{kind}, report"] = [k for k in places if split_of(evalset.queries[k]) == "report"]
+    for part, chosen in parts.items():
         queries = [evalset.queries[k] for k in chosen]
         draws = Bootstrap(groups(queries), seed=SEED, resamples=RESAMPLES)
-        for rule, ranked in rankings(evalset).items():
+        for rule, ranked in ranks.items():
             values = [
                 measures(query, ranked[k], None, None, None, 0, also=("P@1",))
                 for k, query in zip(chosen, queries, strict=True)
@@ -64,10 +79,24 @@ def baselines(evalset: Evalset) -> str:
     return "\n".join([*lines, "", NOTE])
 
 
-def agreed(found: Agreement) -> str:
+def agreements(evalset: Evalset, second: Sequence[Labelled]) -> str:
+    """How well both annotators agree on each kind of queries that both have labelled."""
+    found = {
+        kind: agreement([evalset.queries[k] for k in places], second) for kind, places in kinds(evalset.queries).items()
+    }
+    return "\n\n".join(agreed(kind, one) for kind, one in found.items() if one) or "Labelled once."
+
+
+def agreed(kind: str, found: Agreement) -> str:
     """Kappa, and a table of the scores."""
     scored = next(iter(found.mae.values())).n
-    head = AGREED.format(queries=found.queries, pairs=found.kappa.n, kappa=figure(found.kappa), scored=scored)
+    head = AGREED.format(
+        kind=kind.capitalize(),
+        queries=found.queries,
+        pairs=found.kappa.n,
+        kappa=figure(found.kappa),
+        scored=scored,
+    )
     lines = [head, "", "| score | correlation | mean difference |", "|---|---|---|"]
     lines += [f"| {name} | {figure(found.correlation[name])} | {figure(found.mae[name])} |" for name in found.mae]
     return "\n".join(lines)
@@ -88,9 +117,8 @@ def _short(value: float, digits: int) -> str:
 def rewritten(folder: Path) -> tuple[str, str]:
     """The README of a set as it is, and as it should be. SystemExit where it lacks a block."""
     evalset = load(folder)
-    found = agreement(evalset.queries, second_labels(folder))
     before = (folder / "README.md").read_text(encoding="utf-8")
-    blocks = {"baselines": baselines(evalset), "agreement": agreed(found) if found else "Labelled once."}
+    blocks = {"baselines": baselines(evalset), "agreement": agreements(evalset, second_labels(folder))}
     text = before
     for name, block in blocks.items():
         pattern = rf"(<!-- begin:{name} -->\n).*?(<!-- end:{name} -->)"

@@ -23,7 +23,7 @@ def test_a_table_that_is_not_is_told_and_written_anew(tmp_path: Path) -> None:
     folder = tmp_path / "news"
     shutil.copytree(EVALSETS / "news", folder)
     whole = (folder / "README.md").read_text(encoding="utf-8")
-    (folder / "README.md").write_text(whole.replace("| bm25 | all | ", "| bm25 | all | 1"), encoding="utf-8")
+    (folder / "README.md").write_text(whole.replace("| bm25 | hard | ", "| bm25 | hard | 1"), encoding="utf-8")
     with pytest.raises(SystemExit, match="not current"):
         baselines.main([str(folder), "--check"])
     baselines.main([str(folder)])
@@ -37,6 +37,17 @@ def test_a_readme_without_the_blocks_is_refused(tmp_path: Path) -> None:
     (folder / "README.md").write_text("Nothing.\n", encoding="utf-8")
     with pytest.raises(SystemExit, match="0 blocks named baselines"):
         baselines.main([str(folder)])
+
+
+def test_hard_and_everyday_queries_stand_apart_where_a_set_has_both() -> None:
+    queries = load(EVALSETS / "news").queries
+    places = baselines.kinds(queries)
+    assert list(places) == ["hard", "everyday"]
+    assert sorted([*places["hard"], *places["everyday"]]) == list(range(len(queries)))
+    assert {queries[k].category for k in places["everyday"]} == {
+        *("everyday", "everyday-several", "everyday-change", "everyday-none")
+    }
+    assert baselines.kinds([queries[k] for k in places["hard"]]) == {"all": list(range(len(places["hard"])))}
 
 
 def test_figures_are_short() -> None:
