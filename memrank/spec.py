@@ -185,7 +185,7 @@ class ImportanceSpec(Section):
 class SupersessionSpec(Section):
     infer: bool = True
     """Whether newer values that no `superseded_by` states are recognised: the older one ranks just below the newer."""
-    threshold: Share = 0.28
+    threshold: Share = 0.24
     """How likely it must be. Lower finds more; a wrong find costs one place."""
 
 
