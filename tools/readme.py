@@ -158,10 +158,10 @@ def decay() -> str:
 
 
 def contradictions() -> str:
-    """What contradicts what in the finance example."""
+    """What contradicts what in the finance example, the surest pairs."""
     store = "evalsets/finance/memories.jsonl"
-    shown = _printed("store", "contradictions", store, "--quiet")
-    return _fence(f"$ memrank store contradictions {store}\n" + shown)
+    shown = _printed("store", "contradictions", store, "--top", "12", "--quiet")
+    return _fence(f"$ memrank store contradictions {store} --top 12\n" + shown)
 
 
 def evaluation() -> str:
