@@ -12,8 +12,15 @@ from memrank.text.lazy import Pattern
 from memrank.text.tokens import tokenizer_of
 
 TURNS = ("stopped", "preference", "moved")
-LONGEST = 240
+LONGEST = 160
 """Characters of a text beyond which no rule reads it: it says too many things."""
+SHORT = 80
+"""The same for wishes, which are told apart from other news by saying little else."""
+MANNERS = frozenset(
+    {"part of day", "weekday", "frequency", "channel", "seat", "class", "place", "payment", "side", "language"}
+    | {"work mode", "transport", "drink", "diet", "theme", "format", "room", "temperature", "order", "system"}
+)
+"""Kinds in which people wish things done."""
 BESIDE = 40
 """Characters between the word of an end and what has ended, at most."""
 
@@ -24,7 +31,7 @@ _ENDED = Pattern(
     r"|abandoned|no longer (?:takes?|uses?|on|taking|tolerat\w+)|not tolerat\w+"
     r"|(?:can ?not|can['’]t|could ?n[o'’]t|did ?n[o'’]t|can no longer|unable to) tolerate|intoleran\w+|halted|paused"
     r"|switched (?:from|off)|changed from|replaced (?:by|with)|caused|gave (?:him|her|me|\w+) (?:a rash|hives)"
-    r"|rash on|reaction to|completed)\b"
+    r"|rash on|reaction to)\b"
 )
 _GOES_ON = Pattern(
     r"\b(?:tolerat\w+|takes?|taking|on|uses?|using|can eat|started|starts|began|begun|prescribed|continues?|given"
@@ -81,12 +88,12 @@ def turns(older: str, old: Claim, newer: str, new: Claim) -> frozenset[str]:
 
 def preferring(text: str) -> bool:
     """Whether a text may say what somebody prefers."""
-    return len(text) <= LONGEST and _PREFERS.search(text.lower()) is not None
+    return len(text) <= SHORT and _PREFERS.search(text.lower()) is not None
 
 
 def asking(text: str) -> bool:
     """Whether a text may ask for something to be done another way."""
-    return len(text) <= LONGEST and _ASKS.search(text.lower()) is not None
+    return len(text) <= SHORT and _ASKS.search(text.lower()) is not None
 
 
 def _relatives(text: str) -> set[str]:
@@ -109,12 +116,16 @@ def _stopped(before: str, old: Claim, after: str, new: Claim) -> bool:
         return False
     stem = tokenizer_of("english").terms
     near = {t for word in _WORD.finditer(after) if abs(word.start() - end.start()) <= BESIDE for t in stem(word[0])}
-    return bool(old.topic & new.topic & near)
+    return bool((old.topic & new.topic & near) - {t for word in _WORD.findall(end[0]) for t in stem(word)})
 
 
 def _prefers_other(before: str, old: Claim, after: str, new: Claim) -> bool:
-    shared = old.kinds.keys() & new.kinds.keys()
-    if not any(old.kinds[kind].isdisjoint(new.kinds[kind]) for kind in shared) or "denial" in old.cues | new.cues:
+    shared = old.kinds.keys() & new.kinds.keys() & MANNERS
+    if (
+        max(len(before), len(after)) > SHORT
+        or not any(old.kinds[kind].isdisjoint(new.kinds[kind]) for kind in shared)
+        or "denial" in old.cues | new.cues
+    ):
         return False
     if not _PREFERS.search(before) or not _ASKS.search(after):
         return False
