@@ -18,7 +18,7 @@ from memrank.text.inert import clip
 from memrank.turns import TURNS, turns
 from memrank.types import Memory
 
-THRESHOLD = 0.6
+THRESHOLD = 0.5
 """Probability from which a pair is reported: about one in a hundred random pairs of a store comes so far, at the most
 (`benchmarks/contradictions.py`)."""
 MARK = "superseded_by_memrank"

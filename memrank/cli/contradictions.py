@@ -29,7 +29,7 @@ SHOWN = 50
 @click.command()
 @click.argument("store", type=FILE)
 @click.option("--namespace", metavar="NAME", help="Only this tenant's memories.")
-@click.option("--threshold", type=Finite(0, 1), help="Least probability that is reported; 0.6 where left out.")
+@click.option("--threshold", type=Finite(0, 1), help="Least probability that is reported; 0.5 where left out.")
 @click.option("--top", type=click.IntRange(min=1), help=f"At most so many pairs: {SHOWN} in a table, all in JSON.")
 @click.option("--language", type=click.Choice(["english", "none"]), default="english", show_default=True)
 @click.option("--apply", is_flag=True, help="Link each older memory to the newer one; an SQLite store only.")
