@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from memrank.pertype import DurationPerType, PerType, RatePerType, ShareOfType
 from memrank.specbase import Section
 from memrank.speccalibration import CalibrationSpec
+from memrank.speclm import LmSpec
 from memrank.specreads import ReadsSpec, ReviewSpec
 from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, Metric, MetricKey, Points, Share, Time
 from memrank.types import Sensitivity
@@ -322,8 +323,8 @@ class Spec(Section):
     """What `memrank run SPEC` does when it is given nothing else."""
     index: IndexSpec = IndexSpec()
     """How text is indexed."""
-    lm: None = None
-    """A language model; this version ranks without one."""
+    lm: LmSpec | None = None
+    """A language model for the stages that ask one; `null`: everything is judged on this machine."""
     stages: tuple[StageSpec, ...] = Field(min_length=1, max_length=16)
     """The chain, in order."""
     high_stakes: bool = False
