@@ -13,7 +13,7 @@ import numpy as np
 from dspy.dsp.utils.settings import main_thread_config, thread_local_overrides
 
 from memrank.asking import ask, limits, moment
-from memrank.assemble import assemble, with_latency
+from memrank.assemble import assemble, with_latency, with_use
 from memrank.cache import CacheInfo
 from memrank.chain import gaps
 from memrank.errors import SpecError, UsageError
@@ -31,6 +31,7 @@ from memrank.tenant import Rows
 from memrank.types import Note, Query
 
 if TYPE_CHECKING:  # they bring sqlite3, which a pipeline without a log does without
+    from memrank.remote import Remote
     from memrank.stores.readlog import ReadLog
     from memrank.stores.readlog_review import Decision
 
@@ -114,6 +115,7 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         *,
         namespace: str | None = None,
         reads: Reads | None = None,
+        remote: "Remote | None" = None,
     ) -> None:
         super().__init__()
         found = gaps(spec.stages)
@@ -125,6 +127,7 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         self._given = given
         self._namespace = namespace
         self._reads = reads
+        self._remote = remote
         self._names = tuple(stages)
         for name, stage in stages.items():
             setattr(self, name, stage)
@@ -295,11 +298,16 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         pruner = next((stage for stage in stages if isinstance(stage, Pruner)), None)
         protected = pruner.protects(snapshot) if pruner else np.empty(0, dtype=np.int64)
         slate = pool = _open(query, snapshot, limited, protected)
+        reading = self._remote.reading() if self._remote is not None else None
+        if reading is not None:
+            slate = pool = replace(slate, reading=reading)
         for stage in stages:
             slate = stage(slate)
             pool = slate if isinstance(stage, Prefilter) else pool
         text, *others = _context(query, snapshot, limited)
         identity = [self.spec_sha256, snapshot.version, text, query.as_of.isoformat(), *others]
+        if self.spec.lm is not None and self._remote is None:
+            identity.append("no_lm")
         result = assemble(
             slate,
             self.spec,
@@ -307,6 +315,8 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
             spec_sha256=self.spec_sha256,
             store_version=snapshot.version,
         )
+        if reading is not None:
+            result = with_use(result, reading)
         return Read(result=result, pool=pool, final=slate)
 
     def _stages(self) -> list[Stage]:

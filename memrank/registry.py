@@ -24,15 +24,15 @@ SQLITE_HEADER = b"SQLite format 3\x00"
 SCALES = {"0-1": 1.0, "1-10": 10.0}
 
 
-def make_stage(params: StageSpec, analyzer: Analyzer) -> tuple[str, Stage]:
+def make_stage(params: StageSpec, analyzer: Analyzer, lm: LmSpec | None = None) -> tuple[str, Stage]:
     """A stage of a registered kind, and the name of its place in the pipeline."""
     match params:
         case PrefilterSpec():
             return "prefilter", Prefilter(params, analyzer)
         case TemporalSpec():
-            return "temporal", Temporal(params)
+            return "temporal", Temporal(params, lm)
         case RankerSpec():
-            return "ranker", Ranker(params)
+            return "ranker", Ranker(params, lm)
         case PrunerSpec():
             return "pruner", Pruner(params, tokenizer_of(analyzer.language))
 
@@ -78,7 +78,7 @@ def build(spec: Spec, folder: Path, spec_sha256: str, *, store: Path | None = No
     elif where is not None:
         opened = open_store(where.kind, folder / where.path, analyzer, importance_scale=scale, of_spec=True)
         namespace = where.namespace
-    stages = dict(make_stage(params, analyzer) for params in spec.stages)
+    stages = dict(make_stage(params, analyzer, spec.lm) for params in spec.stages)
     given = Given(analyzer, importance_scale=SCALES[scale])
     reads = open_reads(spec, folder, spec_sha256, lambda: analyzer.id)
     return Pipeline(spec, stages, opened, given, spec_sha256, namespace=namespace, reads=reads)

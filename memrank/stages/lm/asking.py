@@ -1,0 +1,134 @@
+"""Asking a model about a list of things in batches: each answer is checked, what is wrong is asked once more.
+
+Results depend neither on the order in which answers arrive nor on that in which things are given.
+"""
+
+import contextvars
+import hashlib
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+import dspy
+from dspy.dsp.utils.settings import thread_local_overrides
+from dspy.utils.exceptions import AdapterParseError
+
+from memrank.errors import LmBroken, LmRefused, ServiceError
+from memrank.lmanswers import Repairs, check
+from memrank.slate import Reading
+
+T = TypeVar("T")
+logger = logging.getLogger("memrank.lm")
+
+TRIES = 2
+"""How often a batch is asked: what was wrong with the first answer stands in the second prompt."""
+UNREADABLE = "the answer was no JSON of the form asked for"
+INVALID = "lm_invalid"
+"""Code of an answer that was still wrong the second time."""
+
+Inputs = Callable[[Sequence[str], Sequence[str]], dict[str, Any]]
+"""The input fields for some of the ids of a batch, in this order, and the faults of the answer before."""
+Read = Callable[[Mapping[str, object], Repairs], T]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers(Generic[T]):
+    """What became of all that was asked about."""
+
+    accepted: Mapping[str, T]
+    failed: Mapping[str, str]
+    """Id to the code of what went wrong: `lm_invalid`, or that of an error."""
+    repairs: Counter[str] = field(default_factory=Counter)
+    details: Mapping[str, str] = field(default_factory=dict)
+    """Code of a failure to a sentence about the first one of it."""
+
+
+def shuffled(ids: Sequence[str], seed: str) -> list[str]:
+    """The ids in an order that depends on the seed and on them only: by a digest of both."""
+    return sorted(ids, key=lambda one: (hashlib.sha256(f"{seed}\n{one}".encode()).digest(), one))
+
+
+def batches(ids: Sequence[str], size: int, seed: str) -> list[list[str]]:
+    """Neighbours in the list given stand in one batch, shuffled there."""
+    return [shuffled(ids[start : start + size], seed) for start in range(0, len(ids), size)]
+
+
+def ask(
+    predict: dspy.Predict, reading: Reading, groups: Sequence[Sequence[str]], inputs: Inputs, output: str, read: Read[T]
+) -> Answers[T]:
+    """Ask about every group of ids, several at a time; never raises for what a model or a server does wrong."""
+    jobs = [_bound(partial(_asked, predict, group, inputs, output, read)) for group in groups]
+    try:
+        outcomes: list[Any] = reading.map(jobs)
+    except ServiceError as fault:  # of a kind that further calls would only repeat
+        everything = [identity for group in groups for identity in group]
+        return Answers(accepted={}, failed=dict.fromkeys(everything, fault.code), details={fault.code: str(fault)})
+    accepted: dict[str, T] = {}
+    failed: dict[str, str] = {}
+    repairs: Counter[str] = Counter()
+    details: dict[str, str] = {}
+    for group, outcome in zip(groups, outcomes, strict=True):
+        if not isinstance(outcome, Answers):  # the harness could not even start it
+            code = f"lm_{outcome.reason}"
+            failed.update(dict.fromkeys(group, code))
+            details.setdefault(code, f"the model was not asked in time ({outcome.reason})")
+            continue
+        accepted.update(outcome.accepted)
+        failed.update(outcome.failed)
+        repairs.update(outcome.repairs)
+        for code, said in outcome.details.items():
+            details.setdefault(code, said)
+    return Answers(accepted=accepted, failed=failed, repairs=repairs, details=details)
+
+
+def call(predict: dspy.Predict, lm: dspy.LM, **inputs: Any) -> dspy.Prediction:
+    """One call of a predictor: by the model of the spec, unless an optimizer brings its own.
+
+    Raises AdapterParseError for an answer that has not the form of the signature, ServiceError for none at all.
+    """
+    overrides = thread_local_overrides.get()
+    own = overrides.get("lm") if overrides.get("trace") is not None else None
+    return predict(lm=predict.lm or own or lm, **inputs)
+
+
+def _bound(job: Callable[[dspy.LM], Answers[T]]) -> Callable[[dspy.LM], Answers[T]]:
+    """The job in the context of whoever asks: dspy keeps traces, adapters and models there, and threads have none."""
+    context = contextvars.copy_context()
+    return lambda lm: context.copy().run(job, lm)
+
+
+def _asked(
+    predict: dspy.Predict, ids: Sequence[str], inputs: Inputs, output: str, read: Read[T], lm: dspy.LM
+) -> Answers[T]:
+    accepted: dict[str, T] = {}
+    repairs: Counter[str] = Counter()
+    wanted: list[str] = list(ids)
+    faults: tuple[str, ...] = ()
+    code, said = INVALID, ""
+    for _ in range(TRIES):
+        try:
+            prediction = call(predict, lm, **inputs(wanted, faults))
+        except (AdapterParseError, LmBroken) as fault:
+            faults = (UNREADABLE if isinstance(fault, AdapterParseError) else fault.message,)
+            logger.debug("an invalid answer about %s: %r", wanted, getattr(fault, "lm_response", fault))
+            continue
+        except LmRefused:
+            raise
+        except ServiceError as fault:
+            code, said = fault.code, str(fault)
+            break
+        items = [entry.model_dump() for entry in prediction[output]]
+        checked = check(wanted, items, read)
+        accepted.update(checked.accepted)
+        repairs.update(checked.repairs)
+        faults, wanted = checked.faults, checked.missing(wanted)
+        if not wanted:
+            break
+        logger.debug("an invalid answer about %s: %r", wanted, items)
+    said = said or f"the model's answers were invalid: {'; '.join(faults[:3])}"
+    ordered = {identity: accepted[identity] for identity in ids if identity in accepted}
+    failed = {identity: code for identity in ids if identity not in accepted}
+    return Answers(accepted=ordered, failed=failed, repairs=repairs, details={code: said} if failed else {})
