@@ -220,6 +220,33 @@ class Cut(Act):
 
 
 @dataclass(frozen=True)
+class Endless(Act):
+    """Data without end, as headers or as a body, as fast as the client takes it."""
+
+    headers: bool = False
+
+    def play(self, call: Call, wire: Wire) -> None:
+        """See `Act`."""
+        start = b"HTTP/1.1 200 Scripted\r\nContent-Type: application/json\r\n"
+        wire.send(start if self.headers else start + b"\r\n{")
+        piece = (b"X-More: " + b"m" * 80 + b"\r\n") * 100 if self.headers else b" " * 65536
+        while not wire.server.closing.is_set():
+            wire.send(piece)
+        raise GoneError
+
+
+@dataclass(frozen=True)
+class Redirect(Act):
+    """Sends the client, with its key and its prompt, to another address."""
+
+    to: str
+
+    def play(self, call: Call, wire: Wire) -> None:
+        """See `Act`."""
+        wire.send(response(307, b"", {"Location": self.to}))
+
+
+@dataclass(frozen=True)
 class Reset(Act):
     """The connection is reset once the request was read."""
 
@@ -332,6 +359,10 @@ FAULTY_ANSWERS: Mapping[str, Act] = {
     "no_items": Answer(told(lambda listed: listed.clear())),
     "no_justification": Answer(told(_silence)),
     "not_an_object": Answer(wrap=lambda _: "[1, 2, 3]"),
+    "deep_objects": Answer(wrap=lambda _: '{"a":' * 20_000),
+    "open_thoughts": Answer(wrap=lambda _: "<think>" * 20_000),
+    "open_fence": Answer(wrap=lambda _: "```" + " " * 20_000),
+    "deep_envelope": Raw(b"[" * 100_000),
     "deep": Answer(wrap=lambda _: "[" * 20_000),
     "empty_choices": Raw(_envelope([], 0)),
     "no_choices": Raw(b"{}"),
@@ -389,6 +420,9 @@ TRANSPORT_FAULTS: Mapping[str, Act] = {
     "cut": Cut(),
     "reset": Reset(),
     "die": Cut(dies=True),
+    "endless_body": Endless(),
+    "endless_headers": Endless(headers=True),
+    "redirect": Redirect("http://127.0.0.1:9/v1/chat/completions"),
 }
 """Calls that no whole answer came to."""
 

@@ -16,6 +16,7 @@ from faults.lm_server import (
     Cut,
     Drip,
     LmServer,
+    Redirect,
     Reset,
     SlowHeaders,
     Status,
@@ -249,3 +250,25 @@ def test_litellm_is_never_imported() -> None:
     with LmServer([ACTS["500"], ACTS["prose"]]) as server:
         whole(read(asking(server), POOL, QUERY))
     assert "litellm" not in sys.modules
+
+
+def test_a_redirect_takes_neither_key_nor_prompt_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCRIPTED_KEY", "sk-never-to-be-seen")
+    with LmServer() as other, LmServer([Redirect(f"{other.url}/chat/completions")] * 9) as server:
+        ranking = read(asking(server, api_key_env="SCRIPTED_KEY"), POOL, QUERY)
+        whole(ranking)
+        assert fallen(ranking) == IDS
+        assert other.connections == 0
+
+
+def test_an_answer_without_end_fills_no_memory() -> None:
+    with LmServer([ACTS["endless_body"], ACTS["endless_headers"]] * 9) as server:
+        of = asking(server, deadline="3s", read_deadline="6s")
+        tracemalloc.start()
+        ranking, took = timed(of)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        whole(ranking)
+        assert fallen(ranking) == IDS
+        assert peak < 100_000_000
+        assert took < 6 + SPARE
