@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from memrank.slate import ACTIONS, JUDGES, REASONS, Column, Slate
 from memrank.spec import RankerSpec, Spec, TemporalSpec
 from memrank.tenant import Rows, count_tokens
 from memrank.types import Floats, Memory, Moment, Sensitivity
+
+if TYPE_CHECKING:
+    from memrank.remote import Counts
 
 Name = TypeVar("Name")
 
@@ -87,6 +90,19 @@ def assemble(slate: Slate, spec: Spec, *, read_id: str, spec_sha256: str, store_
 def with_latency(result: Result, milliseconds: float) -> Result:
     """The same result, with the time it took."""
     return replace(result, meta=replace(result.meta, latency_ms=milliseconds))
+
+
+def with_use(result: Result, counts: "Counts") -> Result:
+    """The same result, with what asking a model has used."""
+    figures = {**result.meta.lm_figures, "timeouts": counts.timeouts, "invalid": counts.invalid}
+    meta = replace(
+        result.meta,
+        lm_calls=counts.calls,
+        lm_tokens=counts.tokens,
+        lm_cost_usd=counts.cost_usd,
+        lm_figures=figures,
+    )
+    return replace(result, meta=meta)
 
 
 def _review(slate: Slate, spec: Spec, returned: Rows) -> tuple[str, ...]:

@@ -57,7 +57,9 @@ class Checked(Generic[T]):
 
 
 class Repairs(Counter[str]):
-    """Counts what was repaired, by code: `number_as_text`, `percent`, `order`, `unknown_id`, `double_id`, `thinking`."""
+    """Counts what was repaired, by code: `number_as_text`, `percent`, `spelling`, `order`, `unknown_id`, `double_id`,
+    `thinking`.
+    """
 
 
 def check(

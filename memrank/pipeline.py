@@ -316,7 +316,7 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
             store_version=snapshot.version,
         )
         if reading is not None:
-            result = with_use(result, reading)
+            result = with_use(result, reading.counts)
         return Read(result=result, pool=pool, final=slate)
 
     def _stages(self) -> list[Stage]:

@@ -113,6 +113,9 @@ class Reading(Protocol):
     def map(self, jobs: Sequence[Callable[[Any], Any]], /) -> Sequence[Any]:
         """The answer of every job, each given the model; in the place of those that were not asked, why not."""
 
+    def invalid(self) -> None:
+        """Count an answer that came and cannot be used."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

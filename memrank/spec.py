@@ -366,8 +366,12 @@ class Spec(Section):
 
     @model_validator(mode="after")
     def _judges_have_a_model(self) -> Self:
-        asking = [f"judge: {s.judge}" for s in self.stages if isinstance(s, RankerSpec) and s.judge != "embedded"]
-        asking += [f"read_time: {s.read_time}" for s in self.stages if isinstance(s, TemporalSpec) and s.read_time == "lm"]
+        asking = []
+        for stage in self.stages:
+            if isinstance(stage, RankerSpec) and stage.judge != "embedded":
+                asking.append(f"judge: {stage.judge}")
+            if isinstance(stage, TemporalSpec) and stage.read_time != "embedded":
+                asking.append(f"read_time: {stage.read_time}")
         if asking and self.lm is None:
             raise ValueError(f"{' and '.join(asking)} without a model; allowed: an lm section that names one")
         return self

@@ -1,8 +1,10 @@
 """Which candidates a second judge may look at: those whose place the first one leaves open."""
 
 import numpy as np
+from numpy.typing import NDArray
 
-from memrank.types import Bools, Floats
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 HEAD = 10
 """Places of the head of a list that is not cut: where order matters most."""
@@ -17,7 +19,7 @@ def open_cases(
     threshold: float,
     margin: float,
     most: int,
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+) -> NDArray[np.int64]:
     """Candidates that a second judge should see, most open first, at most `most` of them; ties by place.
 
     `raw` is the composite, shape (n,), `relevance` the first judge's; `alive` says who can be returned at all. Open is

@@ -1,8 +1,9 @@
 """Whether a judge favours places: how what it says goes with where a candidate stood in the prompt."""
 
 import numpy as np
+from numpy.typing import NDArray
 
-from memrank.types import Floats
+Floats = NDArray[np.float64]
 
 
 def position_bias(places: Floats, surplus: Floats) -> float:

@@ -9,6 +9,7 @@ from memrank.pertype import PerType
 from memrank.score import temporal
 from memrank.slate import Column, Slate
 from memrank.spec import TemporalSpec
+from memrank.speclm import LmSpec
 from memrank.stages.base import EmbeddedPredict, Stage, asked
 from memrank.stages.lm.signatures import PeriodView, QuerySensitivity
 from memrank.text.sensitivity import read_time
@@ -44,7 +45,7 @@ class Temporal(Stage):
     kind: ClassVar[str] = "temporal.v1"
     signature: ClassVar[type[dspy.Signature]] = QuerySensitivity
 
-    def __init__(self, params: TemporalSpec) -> None:
+    def __init__(self, params: TemporalSpec, lm: LmSpec | None = None) -> None:
         super().__init__()
         self.params = params
         self.read_time = EmbeddedReadTime(QuerySensitivity)

@@ -43,7 +43,8 @@ _WORDS = "|".join(
         r"(?:as|to|dear|attention|note to|hey),? (?:an? |the |all )?(?:ai|llm|judges?|rankers?|graders?|evaluators?|"
         r"language models?|assistants?|scorers?)\b",
         r"(?:pretend|imagine|role-?play|act as|simulate|from now on|new (?:rules?|instructions?|polic\w*|task)|"
-        r"system (?:prompt|message|override|notice|update)|developer mode|jailbreak|end of (?:data|memor\w*|input|prompt)|"
+        r"system (?:prompt|message|override|notice|update)|developer mode|jailbreak|"
+        r"end of (?:data|memor\w*|input|prompt)|"
         r"begin (?:new )?instructions?)\b",
         r"(?:the )?(?:other|remaining|rest of the|all other) (?:memor\w*|entries|candidates|items|passages)\b"
         r"[^.!?\n]{0,40}(?:\b0(?:\.0+)?\b|zero|irrelevant|ignore\w*|lower|worthless|drop\w*)",

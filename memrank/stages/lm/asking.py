@@ -3,7 +3,6 @@
 Results depend neither on the order in which answers arrive nor on that in which things are given.
 """
 
-import contextvars
 import hashlib
 import logging
 from collections import Counter
@@ -21,6 +20,7 @@ from memrank.lmanswers import Repairs, check
 from memrank.slate import Reading
 
 T = TypeVar("T")
+ADAPTER = dspy.JSONAdapter()
 logger = logging.getLogger("memrank.lm")
 
 TRIES = 2
@@ -60,9 +60,10 @@ def ask(
     predict: dspy.Predict, reading: Reading, groups: Sequence[Sequence[str]], inputs: Inputs, output: str, read: Read[T]
 ) -> Answers[T]:
     """Ask about every group of ids, several at a time; never raises for what a model or a server does wrong."""
-    jobs = [_bound(partial(_asked, predict, group, inputs, output, read)) for group in groups]
+    jobs = [partial(_asked, predict, reading, group, inputs, output, read) for group in groups]
     try:
-        outcomes: list[Any] = reading.map(jobs)
+        with dspy.context(adapter=ADAPTER):
+            outcomes = reading.map(jobs)
     except ServiceError as fault:  # of a kind that further calls would only repeat
         everything = [identity for group in groups for identity in group]
         return Answers(accepted={}, failed=dict.fromkeys(everything, fault.code), details={fault.code: str(fault)})
@@ -74,7 +75,7 @@ def ask(
         if not isinstance(outcome, Answers):  # the harness could not even start it
             code = f"lm_{outcome.reason}"
             failed.update(dict.fromkeys(group, code))
-            details.setdefault(code, f"the model was not asked in time ({outcome.reason})")
+            details.setdefault(code, str(outcome.error or "the read's deadline passed before the model answered"))
             continue
         accepted.update(outcome.accepted)
         failed.update(outcome.failed)
@@ -94,14 +95,14 @@ def call(predict: dspy.Predict, lm: dspy.LM, **inputs: Any) -> dspy.Prediction:
     return predict(lm=predict.lm or own or lm, **inputs)
 
 
-def _bound(job: Callable[[dspy.LM], Answers[T]]) -> Callable[[dspy.LM], Answers[T]]:
-    """The job in the context of whoever asks: dspy keeps traces, adapters and models there, and threads have none."""
-    context = contextvars.copy_context()
-    return lambda lm: context.copy().run(job, lm)
-
-
 def _asked(
-    predict: dspy.Predict, ids: Sequence[str], inputs: Inputs, output: str, read: Read[T], lm: dspy.LM
+    predict: dspy.Predict,
+    reading: Reading,
+    ids: Sequence[str],
+    inputs: Inputs,
+    output: str,
+    read: Read[T],
+    lm: dspy.LM,
 ) -> Answers[T]:
     accepted: dict[str, T] = {}
     repairs: Counter[str] = Counter()
@@ -113,6 +114,8 @@ def _asked(
             prediction = call(predict, lm, **inputs(wanted, faults))
         except (AdapterParseError, LmBroken) as fault:
             faults = (UNREADABLE if isinstance(fault, AdapterParseError) else fault.message,)
+            if isinstance(fault, AdapterParseError):
+                reading.invalid()  # the harness counts the others
             logger.debug("an invalid answer about %s: %r", wanted, getattr(fault, "lm_response", fault))
             continue
         except LmRefused:
@@ -127,6 +130,7 @@ def _asked(
         faults, wanted = checked.faults, checked.missing(wanted)
         if not wanted:
             break
+        reading.invalid()
         logger.debug("an invalid answer about %s: %r", wanted, items)
     said = said or f"the model's answers were invalid: {'; '.join(faults[:3])}"
     ordered = {identity: accepted[identity] for identity in ids if identity in accepted}

@@ -75,7 +75,8 @@ def shown_query(query: Query) -> QueryView:
 
 def shown_element(name: str, kind: str, content: str, date: str | None, turns_ago: int | None) -> ElementView:
     """The fenced view of an element of a context."""
-    return ElementView(id=name, kind=clip(_unframed(kind), LABEL), content=fenced(content), date=date, turns_ago=turns_ago)
+    label = clip(_unframed(kind), LABEL)
+    return ElementView(id=name, kind=label, content=fenced(content), date=date, turns_ago=turns_ago)
 
 
 def fenced(text: str) -> str:
