@@ -23,4 +23,5 @@ class Judged:
     """Candidate to what the model said for it."""
     notes: Notes = field(default_factory=Notes)
     figures: Mapping[str, float] = field(default_factory=dict)
-    """`sent`: candidates that the model was asked about; `position_bias`: see `score.positions`."""
+    """`sent`: candidates that the model was asked about; `kept`: those whose answer was known; `position_bias`: see
+    `score.positions`."""

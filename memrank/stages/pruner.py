@@ -49,7 +49,7 @@ class EmbeddedDecay(EmbeddedPredict[Floats]):
             ElementDecay(
                 id=slate.memory(k).id,
                 decay_class=int(classes[k]),
-                action=ACTIONS[int(actions[k])],
+                action=ACTIONS[int(actions[k])],  # type: ignore[arg-type]
                 rationale=f"score {slate[Column.SCORE][k]:.2f}",
             )
             for k in range(len(slate))

@@ -16,11 +16,12 @@ from dspy.dsp.utils.settings import thread_local_overrides
 from dspy.utils.exceptions import AdapterParseError
 
 from memrank.errors import LmBroken, LmRefused, ServiceError
+from memrank.lmadapter import LmAdapter
 from memrank.lmanswers import Repairs, check
 from memrank.slate import Reading
 
 T = TypeVar("T")
-ADAPTER = dspy.JSONAdapter()
+ADAPTER = LmAdapter(typed=False)
 logger = logging.getLogger("memrank.lm")
 
 TRIES = 2
@@ -123,7 +124,7 @@ def _asked(
         except ServiceError as fault:
             code, said = fault.code, str(fault)
             break
-        items = [entry.model_dump() for entry in prediction[output]]
+        items = prediction[output]
         checked = check(wanted, items, read)
         accepted.update(checked.accepted)
         repairs.update(checked.repairs)

@@ -13,6 +13,7 @@ from memrank.speclm import LmSpec
 from memrank.stages.judged import Judged
 from memrank.stages.lm.asking import Answers, ask, batches
 from memrank.stages.lm.demos import RANKING
+from memrank.stages.lm.keeping import Keeper
 from memrank.stages.lm.showing import names, shown, shown_query
 from memrank.stages.lm.signatures import MemoryRanking
 from memrank.tenant import Rows
@@ -39,6 +40,7 @@ class LmRelevance(dspy.Module):  # type: ignore[misc]
         self.predict = dspy.Predict(MemoryRanking)
         self.predict.demos = list(RANKING)
         self._spec = spec
+        self._kept: Keeper[Judgement] = Keeper(spec, self.predict)
         self._embedded = embedded
         self._pick = pick
 
@@ -63,18 +65,21 @@ class LmRelevance(dspy.Module):  # type: ignore[misc]
         called = names([slate.memory(int(k)).id for k in picked])
         place = dict(zip(called, picked.tolist(), strict=True))
         views = {name: shown(slate.memory(k), name) for name, k in place.items()}
-        groups = batches(called, self._spec.batch, slate.query.text)
         query = shown_query(slate.query)
+        keys, kept = self._kept.found(query, {name: one.view for name, one in views.items()})
+        groups = batches([name for name in called if name not in kept], self._spec.batch, slate.query.text)
 
         def inputs(ids: Any, faults: Any) -> dict[str, Any]:
             return {"query": query, "memories": [views[one].view for one in ids], "faults": list(faults)}
 
         answers: Answers[Judgement] = ask(self.predict, slate.reading, groups, inputs, "judgements", judgement)
+        self._kept.keep(keys, answers.accepted)
+        judged = {**kept, **answers.accepted}
         relevance, by_model, failed, suspected = first.copy(), none.copy(), none.copy(), none.copy()
         said: dict[int, str] = {}
         for name, k in place.items():
             suspected[k] = views[name].suspected
-            found = answers.accepted.get(name)
+            found = judged.get(name)
             if found is None:
                 failed[k] = True
                 relevance[k] = first[k] if self._spec.on_error == "embedded" else 0.0
@@ -90,7 +95,11 @@ class LmRelevance(dspy.Module):  # type: ignore[misc]
             suspected=suspected,
             justifications=said,
             notes=told(answers, "ranker", self._spec.on_error, int(suspected.sum())),
-            figures={"sent": float(len(picked)), "position_bias": _bias(groups, place, answers, first)},
+            figures={
+                "sent": len(picked) - len(kept),
+                "kept": len(kept),
+                "position_bias": _bias(groups, place, answers, first),
+            },
         )
 
 

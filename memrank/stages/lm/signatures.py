@@ -1,49 +1,26 @@
 """The typed signatures: what a judge is given, what it must answer, and the policy in words.
 
-The embedded judges and the language models stand behind the same ones. The JSON schema of an answer is strict; its
-values are read leniently and checked by `memrank.lmanswers`, so that one wrong value spoils one judgement, not all.
+The embedded judges and the language models stand behind the same ones. What a model answers is taken as plain JSON and
+checked by `memrank.lmanswers`, so that one wrong value spoils one judgement, not all.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Literal
 
 import dspy
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import BaseModel, Field
 
 from memrank.stages.views import MemoryView, QueryView
-
-Text = Annotated[Any, WithJsonSchema({"type": "string"})]
-Unit = Annotated[Any, WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})]
-Class = Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 5})]
-Action = Annotated[Any, WithJsonSchema({"type": "string", "enum": ["keep_full", "summarize", "drop", "overwrite"]})]
 
 FAULTS = "what was wrong with your last answer; empty at first"
 EACH = "exactly one for each id given, no other"
 
 
-def _without_defaults(schema: dict[str, Any]) -> None:
-    for field in schema.get("properties", {}).values():
-        field.pop("default", None)  # strict schemas know none
-
-
-class _Answer(BaseModel):
-    """Keys that nobody asked for are kept: they are checked against the others, and then left out."""
-
-    model_config = ConfigDict(extra="allow", json_schema_extra=_without_defaults)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _anything(cls, value: object) -> object:
-        """What is no object becomes an answer without an id."""
-        return value if isinstance(value, (Mapping, BaseModel)) else {}
-
-
-class RelevanceJudgement(_Answer):
+class RelevanceJudgement(BaseModel):
     """How much one memory helps."""
 
-    id: Text = Field(default=None, description="as given")
-    relevance: Unit = Field(default=None, description="probability that the memory helps to answer the query")
-    justification: Text = Field(default=None, description="one short sentence that names the evidence")
+    id: str = Field(description="as given")
+    relevance: float = Field(ge=0, le=1, description="probability that the memory helps to answer the query")
+    justification: str = Field(description="one short sentence that names the evidence")
 
 
 class MemoryRanking(dspy.Signature):  # type: ignore[misc]
@@ -88,12 +65,12 @@ class QuerySensitivity(dspy.Signature):  # type: ignore[misc]
     asks_previous: bool = dspy.OutputField(desc="whether an earlier value is asked for, which has since changed")
 
 
-class FreshnessJudgement(_Answer):
+class FreshnessJudgement(BaseModel):
     """How well the time of one passage suits the query."""
 
-    id: Text = Field(default=None, description="as given")
-    freshness: Unit = Field(default=None, description="1: its time is just what the query needs; 0: useless by its age")
-    rationale: Text = Field(default=None, description="one short sentence that names the dates")
+    id: str = Field(description="as given")
+    freshness: float = Field(ge=0, le=1, description="1: its time is just what the query needs; 0: useless by its age")
+    rationale: str = Field(description="one short sentence that names the dates")
 
 
 class PassageFreshness(dspy.Signature):  # type: ignore[misc]
@@ -123,15 +100,15 @@ class ElementView(BaseModel):
     turns_ago: int | None = Field(default=None, description="turns of the conversation since")
 
 
-class ElementDecay(_Answer):
+class ElementDecay(BaseModel):
     """What one element of the context is still worth."""
 
-    id: Text = Field(default=None, description="as given")
-    decay_class: Class = Field(
-        default=None, description="1 critical, 2 high, 3 medium, 4 low, 5 corrected or superseded"
+    id: str = Field(description="as given")
+    decay_class: int = Field(ge=1, le=5, description="1 critical, 2 high, 3 medium, 4 low, 5 corrected or superseded")
+    action: Literal["keep_full", "summarize", "drop", "overwrite"] = Field(
+        description="1, 2: keep_full; 3: summarize; 4: drop; 5: overwrite or drop"
     )
-    action: Action = Field(default=None, description="1, 2: keep_full; 3: summarize; 4: drop; 5: overwrite or drop")
-    rationale: Text = Field(default=None, description="one short sentence")
+    rationale: str = Field(description="one short sentence")
 
 
 class ContextDecay(dspy.Signature):  # type: ignore[misc]
