@@ -34,11 +34,21 @@ SPARE = 2.0
 
 
 def asking(
-    server: LmServer | str, judge: str = "lm", *, ranker: Mapping[str, object] | None = None, **lm: object
+    server: LmServer | str,
+    judge: str = "lm",
+    *,
+    ranker: Mapping[str, object] | None = None,
+    pool: int = 100,
+    **lm: object,
 ) -> Pipeline:
     """A pipeline whose relevance is judged by the model behind this server."""
     endpoint = server if isinstance(server, str) else server.url
-    return pipeline(ranker={"judge": judge, **(ranker or {})}, pruner=None, lm={**FAST, "endpoint": endpoint, **lm})
+    return pipeline(
+        prefilter={"top_k": pool},
+        ranker={"judge": judge, **(ranker or {})},
+        pruner=None,
+        lm={**FAST, "endpoint": endpoint, **lm},
+    )
 
 
 def embedded(**ranker: object) -> Pipeline:

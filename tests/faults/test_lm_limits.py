@@ -28,7 +28,6 @@ from reading import read, record
 
 MANY = [record(f"n{k}", f"Note {k}: the rate of fund {k} is {k} percent.", days=k) for k in range(200)]
 MANY_IDS = sorted(str(one["id"]) for one in MANY)
-POOLED = {"prefilter": {"top_k": 200}}
 
 
 @pytest.fixture
@@ -107,7 +106,7 @@ def test_the_calls_of_a_read_are_counted_before_they_are_made() -> None:
         assert len(server.calls) == 2
         assert len(fallen(ranking)) == 2
         assert codes(ranking, "failure")
-        assert ranking.meta.lm.calls == 2
+        assert ranking.meta.lm_calls == 2
         whole(read(of, POOL, QUERY))
         assert len(server.calls) == 4
 
@@ -169,7 +168,7 @@ def test_no_more_calls_at_once_than_the_spec_allows() -> None:
 
 def test_ten_batches_of_a_slow_server_take_two_rounds() -> None:
     with LmServer([Answer(pause=0.2)] * 40) as server:
-        of = asking(server, batch=20, concurrency=8, deadline="5s", read_deadline="10s")
+        of = asking(server, batch=20, concurrency=8, deadline="5s", read_deadline="10s", pool=200)
         read(of, POOL, QUERY)
         server.script([Answer(pause=0.2)] * 40)
         ranking, took = timed(of, MANY)
