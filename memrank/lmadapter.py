@@ -61,7 +61,7 @@ DECODER = json.JSONDecoder(
 
 
 def json_value(text: str) -> dict[str, Any] | list[Any]:
-    """The one JSON object or list in an answer. Fences, prose and reasoning may stand around it; in it nothing is mended.
+    """The one JSON object or list in an answer, with fences, prose and reasoning around it. In it nothing is mended.
 
     Raises UnreadableError where there is none, where several differ, and for NaN, infinities and doubled keys.
     """
@@ -151,7 +151,8 @@ class LmAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         messages.extend(self.format_demos(signature, demos))
         content = self.format_user_message_content(signature, dict(inputs), main_request=True)
         if content:
-            messages.append({"role": "user", "content": content})
+            # Half a surrogate pair can be sent nowhere; dspy would raise.
+            messages.append({"role": "user", "content": content.encode("utf-8", "replace").decode("utf-8")})
         return messages
 
     def format_system_message(self, signature: type[dspy.Signature]) -> str:

@@ -83,6 +83,12 @@ class Meter:
         with self._lock:
             return self._counts
 
+    @property
+    def calls_left(self) -> int | None:
+        """Calls that may still be made; None without a limit."""
+        with self._lock:
+            return None if self._limits.calls is None else max(0, self._limits.calls - self._counts.calls)
+
     def hold(self, held: Held) -> str | None:
         """Count a call that is about to be sent; or the name of the limit that forbids it, and nothing is counted."""
         with self._lock:

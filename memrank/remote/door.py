@@ -24,8 +24,8 @@ T = TypeVar("T")
 class Remote:
     """The models of a spec: connections, circuit breakers and the budget of the run. Safe to share between threads.
 
-    Keys are read from `environ` once, here, and are kept nowhere else. Raises UsageError for a model that no provider
-    is known for, and for `max_cost_per_run` where a price is not known.
+    Keys are read from `environ` alone, and nothing that memrank writes or says holds one. Raises UsageError for a
+    model that no provider is known for, and for `max_cost_per_run` where a price is not known.
     """
 
     def __init__(
@@ -46,6 +46,9 @@ class Remote:
     def __deepcopy__(self, memo: object) -> "Remote":
         """dspy copies programs; connections and budgets stay one."""
         return self
+
+    def __reduce__(self) -> str:
+        raise TypeError("a Remote holds connections and a key: it cannot be pickled")
 
     def reading(self, *, deadline: float | None = None, max_calls: int | None = None) -> "Reading":
         """One read's use, which starts now: `deadline` in seconds and `max_calls` where they are not the spec's."""
@@ -74,19 +77,19 @@ class Reading:
         self._ended = threading.Event()
         self._under_way: set[Attempt] = set()
         self._lock = threading.Lock()
-        self._lm: dspy.LM | None = None
-
-    @property
-    def lm(self) -> dspy.LM:
+        self.lm: dspy.LM = Model(remote.targets[0].name, engine=Engine(self), cache=False, num_retries=0)
         """The model, for `predict(..., lm=reading.lm)`. Its calls raise LmError and nothing else of the outer world."""
-        if self._lm is None:
-            self._lm = Model(self.remote.targets[0].name, engine=Engine(self), cache=False, num_retries=0)
-        return self._lm
 
     @property
     def counts(self) -> Counts:
         """What this read has used so far."""
         return self.meter.counts
+
+    @property
+    def calls_left(self) -> int | None:
+        """Calls that the budgets of the read and of the run still allow; None without a limit."""
+        left = [n for n in (self.meter.calls_left, self.remote.meter.calls_left) if n is not None]
+        return min(left, default=None)
 
     @property
     def remaining(self) -> float:
@@ -99,17 +102,26 @@ class Reading:
         return self.remaining <= 0
 
     def map(self, jobs: Sequence[Callable[[dspy.LM], T]]) -> list[T | Unanswered]:
-        """Run jobs that ask the model, at most `lm.concurrency` at a time; the answers in the order of the jobs.
+        """Run jobs that ask the model once each, at most `lm.concurrency` at a time; the answers in the jobs' order.
 
-        A job that ends in LmError is Unanswered with its reason, and so is one that the deadline overtook. LmRefused
-        (the key, or the model, is not accepted) and Ctrl-C end all others and are raised, as is any error of another
-        kind.
+        A job that ends in LmError is Unanswered with its reason, and so is one that the deadline overtook. Where fewer
+        calls are left than there are jobs, the first are run: what to ask again belongs in a second `map`, then which
+        jobs are run never depends on which answer came first. LmRefused (the key, or the model, is not accepted) and
+        Ctrl-C end all others and are raised, as is an error of any other kind.
         """
         return run(self, jobs)
 
     def invalid(self) -> None:
         """Count an answer that came, and that the judge could not use."""
-        self.meter.add(invalid=1)
+        self._add(invalid=1)
+
+    def refuse(self, times: int = 1) -> None:
+        """Count calls that were not sent."""
+        self._add(refused=times)
+
+    def _add(self, **used: float) -> None:
+        self.meter.add(**used)
+        self.remote.meter.add(**used)
 
     def cancel(self) -> None:
         """End the read: calls on their way end now, and no other starts."""

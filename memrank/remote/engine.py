@@ -14,7 +14,7 @@ from memrank.errors import LmBroken, LmBudget, LmError, LmLimited, LmServerError
 from memrank.remote.counts import Call, Held, tokens_of
 from memrank.remote.faults import FOREIGN, timeout, translated
 from memrank.remote.target import Target
-from memrank.remote.wire import CURRENT, Attempt, NotSentError
+from memrank.remote.wire import CURRENT, Attempt, DownError
 
 if TYPE_CHECKING:
     from memrank.remote.door import Reading
@@ -96,17 +96,17 @@ class Engine:
         """One call on the wire, counted; the breaker learns what became of it."""
         reading = self._reading
         if reading.is_over:
-            reading.meter.add(refused=1)
+            reading.refuse()
             raise timeout(target.name)
         if not target.breaker.admits():
-            reading.meter.add(refused=1)
+            reading.refuse()
             raise LmUnreachable(f"{target.name}: the server failed just now, and is left alone for a while")
         held = _held(target, request, self._spec.max_tokens)
         try:
             reading.hold(held)
         except LmBudget:
             target.breaker.said_nothing()
-            reading.meter.add(refused=1)
+            reading.refuse()
             raise
         until, full = reading.deadline_of_call()
         attempt = Attempt(until, reading.remote.clock, target.breaker, full=full)
@@ -116,26 +116,23 @@ class Engine:
             with reading.under_way(attempt):
                 response = _sent(target, request, attempt)
             used = _used(target, request, response)
-            target.breaker.succeeded()
             _check(target, response)
             outcome = "answered"
             return response
-        except NotSentError:
-            outcome = "not_sent"
-            raise LmUnreachable(f"{target.name}: no connection to the server") from None
         except LmError as fault:
             outcome = fault.code
             raise
         finally:
-            _tell(target, outcome, full=full and not attempt.cancelled)
-            reading.settle(held, sent=outcome != "not_sent", **used.counts(), **_failure(outcome))
-            if outcome != "not_sent":
+            _tell(target, outcome, attempt)
+            reading.settle(held, sent=attempt.sent, **used.counts(), **_failure(outcome, attempt))
+            if attempt.sent:
+                seconds = reading.remote.clock() - started
                 reading.calls.append(
                     Call(
                         model=target.name,
                         attempt=number,
                         outcome=outcome,
-                        seconds=reading.remote.clock() - started,
+                        seconds=seconds,
                         tokens_in=used.tokens_in,
                         tokens_out=used.tokens_out,
                     )
@@ -149,7 +146,11 @@ def _sent(target: Target, request: lm15.Request, attempt: Attempt) -> lm15.Respo
 
     try:
         return copy_context().run(send)
+    except DownError:
+        raise LmUnreachable(f"{target.name}: no connection to the server") from None
     except FOREIGN as fault:
+        if attempt.cancelled:  # what it raised came of that
+            raise timeout(target.name) from None
         error = translated(fault, target.name, target.variable)
         asked = getattr(fault, "retry_after", None)
         if isinstance(error, PASSING) and isinstance(asked, (int, float)) and math.isfinite(asked) and asked >= 0:
@@ -200,20 +201,22 @@ def _tokens_in(request: lm15.Request) -> int:
     return tokens_of(sum(len(text.encode("utf-8", "replace")) for text in texts))
 
 
-def _failure(outcome: str) -> dict[str, int]:
-    if outcome == "answered":
+def _failure(outcome: str, attempt: Attempt) -> dict[str, int]:
+    if outcome in ("answered", "cancelled"):
         return {}
-    if outcome == "not_sent":
+    if not attempt.sent:
         return {"refused": 1}
     return {{"lm_timeout": "timeouts", "lm_broken": "invalid"}.get(outcome, "failures"): 1}
 
 
-def _tell(target: Target, outcome: str, *, full: bool) -> None:
+def _tell(target: Target, outcome: str, attempt: Attempt) -> None:
     """What a call says of its server. One that had less than the deadline of a call says nothing by being too late."""
     breaker = target.breaker
-    if outcome == "lm_server" or (outcome in ("lm_timeout", "lm_unreachable") and full):
-        breaker.failed()
-    elif outcome in ("lm_timeout", "lm_unreachable", "cancelled", "not_sent"):
+    if not attempt.sent or attempt.cancelled or outcome == "cancelled":
         breaker.said_nothing()
+    elif outcome in ("lm_timeout", "lm_unreachable"):
+        breaker.failed() if attempt.full else breaker.said_nothing()
+    elif outcome == "lm_server":
+        breaker.failed()
     else:
         breaker.succeeded()

@@ -29,6 +29,8 @@ def translated(fault: Exception, model: str, variable: str | None) -> LmError:
         return LmRefused(f"{model}: the server knows no such model or address{_status(fault)}", hint=hint)
     if isinstance(fault, lm15.ServerError) or (isinstance(fault, lm15.ProviderError) and _failed(fault)):
         return LmServerError(f"{model}: the server failed{_status(fault)}")
+    if isinstance(fault, lm15.CapabilityError):
+        return LmBroken(f"{model}: the provider has no such call, or gave several answers at once")
     if isinstance(fault, lm15.ProviderError):
         return LmBroken(f"{model}: the server does not take the request{_status(fault)}")
     return LmBroken(f"{model}: what came is no answer of a chat completion")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import dspy
 from dspy.utils.exceptions import AdapterParseError
 
-from memrank.errors import LmError, LmRefused
+from memrank.errors import LmError, LmRefused, LmTimeout
 
 if TYPE_CHECKING:
     from memrank.remote.door import Reading
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 GRACE = 0.05
-"""Seconds beyond the deadline in which calls, which end by themselves, may still say what became of them."""
+"""Seconds beyond the deadline in which calls, which end by themselves, may say what became of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,37 +60,52 @@ class _Board(Generic[T]):
     def is_done(self) -> bool:
         return self.fatal is not None or len(self.results) == len(self.jobs)
 
+    def wait(self, seconds: float) -> None:
+        """Until all is done, or for so long."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.is_done, seconds)
+
+    def answers(self) -> list[T | Unanswered]:
+        """In the order of the jobs. What comes later is not heard."""
+        with self.changed:
+            self._next = len(self.jobs)
+            return [self.results.get(place, Unanswered("deadline")) for place in range(len(self.jobs))]
+
 
 def run(reading: "Reading", jobs: Sequence[Callable[[dspy.LM], T]]) -> list[T | Unanswered]:
     """As `Reading.map`. Threads that do not end in time (a name that is being looked up) are left to end alone."""
-    board = _Board(jobs)
-    lm = reading.lm
-    for _ in range(min(reading.remote.spec.concurrency, len(jobs))):
+    left = reading.calls_left
+    started = jobs if left is None else jobs[:left]
+    board = _Board(started)
+    for _ in range(min(reading.remote.spec.concurrency, len(started))):
         work = copy_context().run  # dspy keeps its settings in the context: the caller's count in every thread
-        threading.Thread(target=work, args=(_work, board, lm), daemon=True, name="memrank-lm").start()
+        threading.Thread(target=work, args=(_work, board, reading), daemon=True, name="memrank-lm").start()
     try:
-        with board.changed:
-            board.changed.wait_for(lambda: board.is_done, reading.remaining + GRACE)
-            results, fatal = dict(board.results), board.fatal
+        board.wait(reading.remaining)
+        if not board.is_done:
+            reading.cancel()
+            board.wait(GRACE)
     except BaseException:  # Ctrl-C
+        board.fail(KeyboardInterrupt())
         reading.cancel()
         raise
-    if fatal is not None:
+    if board.fatal is not None:
         reading.cancel()
-        raise fatal
-    if len(results) < len(jobs):
-        reading.cancel()
-    return [results.get(place, Unanswered("deadline")) for place in range(len(jobs))]
+        raise board.fatal
+    unsent = len(jobs) - len(started)
+    reading.refuse(unsent)
+    return [*board.answers(), *[Unanswered("budget")] * unsent]
 
 
-def _work(board: _Board[Any], lm: dspy.LM) -> None:
+def _work(board: _Board[Any], reading: "Reading") -> None:
     while (place := board.take()) is not None:
         try:
-            board.put(place, board.jobs[place](lm))
+            board.put(place, board.jobs[place](reading.lm))
         except LmRefused as fault:
             board.fail(fault)
         except LmError as fault:
-            board.put(place, Unanswered(fault.code.removeprefix("lm_"), fault))
+            late = isinstance(fault, LmTimeout) and reading.is_over
+            board.put(place, Unanswered("deadline" if late else fault.code.removeprefix("lm_"), fault))
         except AdapterParseError:
             board.put(place, Unanswered("broken"))
         except BaseException as fault:  # noqa: BLE001 - carried to the thread that asked, which raises it

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from dspy._vendor.lm15.transports import ConnectError, ConnectTimeout, ReadError, StdlibTransport
+from dspy._vendor.lm15.transports import ConnectError, ConnectTimeout, StdlibTransport
 
 from memrank.remote.breaker import Breaker
 
@@ -24,8 +24,12 @@ class TimeIsUpError(TimeoutError):
     """The deadline of the attempt has passed, or it was cancelled."""
 
 
-class NotSentError(Exception):
+class DownError(Exception):
     """While this call waited for the first connection, the server turned out to be down."""
+
+
+class TooLongError(ValueError):
+    """The answer has no end."""
 
 
 class Attempt:
@@ -38,6 +42,8 @@ class Attempt:
         self._clock = clock
         self.breaker = breaker
         self.cancelled = False
+        self.sent = False
+        """Whether anything went out, a try to connect included."""
         self.received = 0
         self._socket: socket.socket | None = None
         self._lock = threading.Lock()
@@ -89,12 +95,13 @@ class TimedSocket:
         data = self._inner.recv(size)
         attempt.received += len(data)
         if attempt.received > LONGEST_ANSWER:
-            raise ReadError("the answer is too long")
+            raise TooLongError
         return data
 
     def sendall(self, data: bytes) -> None:
         attempt = CURRENT.get()
         attempt.using(self._inner)
+        attempt.sent = True
         rest = memoryview(data)
         while rest:
             self._inner.settimeout(attempt.remaining())
@@ -121,6 +128,7 @@ class TimedTransport(StdlibTransport):  # type: ignore[misc]
     def _open(self, parsed: Any, *, proxy: Any, origin: Any, connect_timeout: float) -> Any:
         attempt = CURRENT.get()
         with self._alone_at_first(origin, attempt):
+            attempt.sent = True
             try:
                 connection = super()._open(parsed, proxy=proxy, origin=origin, connect_timeout=attempt.remaining())
             except ConnectError as fault:
@@ -141,7 +149,7 @@ class TimedTransport(StdlibTransport):  # type: ignore[misc]
             raise TimeIsUpError("the time of the call is up")
         try:
             if origin not in self._reached and attempt.breaker.is_open:
-                raise NotSentError
+                raise DownError
             yield
         finally:
             self._first.release()
