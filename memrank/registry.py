@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from memrank.compiled import applied
+from memrank.errors import UsageError
 from memrank.indexing import Analyzer
 from memrank.pipeline import Pipeline
 from memrank.reads import open_reads
@@ -101,6 +102,15 @@ def asks_a_model(spec: Spec) -> bool:
 
 def _readers(spec: Spec) -> list[str]:
     return [stage.read_time for stage in spec.stages if isinstance(stage, TemporalSpec)]
+
+
+def open_model(spec: Spec) -> "Remote":
+    """The language model of a spec, for what is judged outside of a pipeline. Raises UsageError where it has none."""
+    from memrank.remote import Remote
+
+    if spec.lm is None:
+        raise UsageError(f"the spec {spec.name} names no language model", hint="give it an lm section")
+    return Remote(spec.lm, environ=os.environ)
 
 
 def _remote(spec: Spec, *, cached: bool) -> "Remote | None":

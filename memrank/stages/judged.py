@@ -1,9 +1,9 @@
-"""What a judge of relevance may answer beside the numbers: whose word counts for which candidate, and why."""
+"""What a judge may answer beside the bare values: whose word counts for which candidate, why, and what went wrong."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from memrank.types import Bools, Floats, Notes
+from memrank.types import Bools, Floats, Notes, TimeOfQuery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,3 +25,11 @@ class Judged:
     figures: Mapping[str, float] = field(default_factory=dict)
     """`sent`: candidates that the model was asked about; `kept`: those whose answer was known; `position_bias`: see
     `score.positions`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeRead:
+    """A query's relation to time, and what happened while it was read."""
+
+    time: TimeOfQuery
+    notes: Notes

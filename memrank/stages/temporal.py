@@ -5,12 +5,14 @@ from typing import Any, ClassVar, Literal
 import dspy
 import numpy as np
 
+from memrank.errors import SpecError
 from memrank.pertype import PerType
 from memrank.score import temporal
 from memrank.slate import Column, Slate
 from memrank.spec import TemporalSpec
 from memrank.speclm import LmSpec
 from memrank.stages.base import EmbeddedPredict, Stage, asked
+from memrank.stages.judged import TimeRead
 from memrank.stages.lm.signatures import PeriodView, QuerySensitivity
 from memrank.text.sensitivity import read_time
 from memrank.types import Bools, Floats, Notes, Sensitivity, TimeOfQuery
@@ -48,12 +50,15 @@ class Temporal(Stage):
     def __init__(self, params: TemporalSpec, lm: LmSpec | None = None) -> None:
         super().__init__()
         self.params = params
-        self.read_time = EmbeddedReadTime(QuerySensitivity)
+        self.read_time = EmbeddedReadTime(QuerySensitivity) if params.read_time == "embedded" else _model(lm)
 
     def forward(self, slate: Slate) -> Slate:
         """See `Stage`."""
         notes = Notes()
-        time: TimeOfQuery = asked(self.read_time, slate)
+        answer = asked(self.read_time, slate)
+        if isinstance(answer, TimeRead):
+            notes.extend(answer.notes.as_tuple())
+        time: TimeOfQuery = answer.time if isinstance(answer, TimeRead) else answer
         if self.params.sensitivity != "auto":
             time = TimeOfQuery(
                 sensitivity=Sensitivity(self.params.sensitivity),
@@ -137,6 +142,14 @@ class Temporal(Stage):
             case "none":
                 k = np.ones_like(age)
         return temporal.floored(k, params.floor)
+
+
+def _model(lm: LmSpec | None) -> dspy.Module:
+    from memrank.stages.lm.sensitivity import LmReadTime
+
+    if lm is None:
+        raise SpecError(["read_time: lm without a model; allowed: an lm section"])
+    return LmReadTime()
 
 
 def _ageless(time: TimeOfQuery) -> bool:

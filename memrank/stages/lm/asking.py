@@ -17,7 +17,7 @@ from dspy.utils.exceptions import AdapterParseError
 
 from memrank.errors import LmBroken, LmRefused, ServiceError
 from memrank.lmadapter import LmAdapter
-from memrank.lmanswers import Repairs, check
+from memrank.lmanswers import AnswerError, Repairs, check
 from memrank.slate import Reading
 
 T = TypeVar("T")
@@ -74,9 +74,9 @@ def ask(
     details: dict[str, str] = {}
     for group, outcome in zip(groups, outcomes, strict=True):
         if not isinstance(outcome, Answers):  # the harness could not even start it
-            code = f"lm_{outcome.reason}"
-            failed.update(dict.fromkeys(group, code))
-            details.setdefault(code, str(outcome.error or "the read's deadline passed before the model answered"))
+            missing = _unanswered(outcome)
+            failed.update(dict.fromkeys(group, missing.code))
+            details.setdefault(missing.code, missing.said)
             continue
         accepted.update(outcome.accepted)
         failed.update(outcome.failed)
@@ -84,6 +84,63 @@ def ask(
         for code, said in outcome.details.items():
             details.setdefault(code, said)
     return Answers(accepted=accepted, failed=failed, repairs=repairs, details=details)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(Generic[T]):
+    """What became of one question: a value, or the code of what went wrong and a sentence about it."""
+
+    value: T | None
+    code: str = ""
+    said: str = ""
+
+
+def ask_each(
+    predict: dspy.Predict,
+    reading: Reading,
+    questions: Sequence[Mapping[str, Any]],
+    read: Callable[[dspy.Prediction], T],
+) -> list[Answer[T]]:
+    """Ask questions that have one answer each, several at a time. `read` makes it of the output fields, or raises
+    AnswerError; never raises for what a model or a server does wrong.
+    """
+    jobs = [partial(_answered, predict, reading, inputs, read) for inputs in questions]
+    try:
+        with dspy.context(adapter=ADAPTER):
+            outcomes = reading.map(jobs)
+    except ServiceError as fault:
+        return [Answer(value=None, code=fault.code, said=str(fault))] * len(questions)
+    return [one if isinstance(one, Answer) else _unanswered(one) for one in outcomes]
+
+
+def _unanswered(outcome: Any) -> Answer[Any]:
+    said = str(outcome.error or "the read's deadline passed before the model answered")
+    return Answer(value=None, code=f"lm_{outcome.reason}", said=said)
+
+
+def _answered(
+    predict: dspy.Predict,
+    reading: Reading,
+    inputs: Mapping[str, Any],
+    read: Callable[[dspy.Prediction], T],
+    lm: dspy.LM,
+) -> Answer[T]:
+    faults: list[str] = []
+    for _ in range(TRIES):
+        try:
+            prediction = call(predict, lm, **inputs, faults=faults)
+        except AdapterParseError:
+            faults = [UNREADABLE]
+        except LmBroken as fault:
+            faults = [fault.message]
+            continue
+        else:
+            try:
+                return Answer(value=read(prediction))
+            except AnswerError as wrong:
+                faults = [str(wrong)]
+        reading.invalid()
+    return Answer(value=None, code=INVALID, said=f"the model's answers were invalid: {faults[0]}")
 
 
 def call(predict: dspy.Predict, lm: dspy.LM, **inputs: Any) -> dspy.Prediction:

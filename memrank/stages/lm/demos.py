@@ -137,7 +137,7 @@ def _decayed(message: str, *rows: tuple[str, str, str, int, str, str]) -> dspy.E
         ],
         max_tokens=500,
         decisions=[
-            ElementDecay(id=identity, decay_class=level, action=action, rationale=why)
+            ElementDecay(id=identity, decay_class=level, action=action, rationale=why)  # type: ignore[arg-type]
             for identity, _, _, level, action, why in rows
         ],
     )

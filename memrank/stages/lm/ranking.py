@@ -125,7 +125,7 @@ def told(answers: Answers[Any], stage: str, on_error: str, suspected: int = 0) -
         notes.add("repair", stage, f"lm_{code}", f"the model's answer was repaired: {code}", count)
     if suspected:
         text = "texts that try to instruct the judge were cut, and what they may gain is bounded"
-        notes.add("repair", stage, "injection_suspected", text, suspected)
+        notes.add("info", stage, "injection_suspected", text, suspected)  # no repair: it must not stop --strict
     return notes
 
 
