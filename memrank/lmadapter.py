@@ -24,10 +24,13 @@ Made = TypeVar("Made")
 
 KEPT = 256
 """Pieces of prompts that are kept, the newest: optimizers make new signatures all the time."""
-THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-UNOPENED = re.compile(r"^.*?</(think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+LONGEST = 200_000
+"""Characters of an answer that are looked at; a longer one is none."""
+STARTS = 50
+"""Brackets at which a value is looked for in vain before an answer counts as none: each try may read all of the rest."""
+THOUGHT = re.compile(r"<(/?)(think|thinking|reasoning)>", re.IGNORECASE)
 OPENING = re.compile(r"[\[{]")
-FENCE = re.compile(r"```[A-Za-z0-9_-]*\s*\n?(.*?)```", re.DOTALL)
+FENCE = re.compile(r"```[A-Za-z0-9_-]*+\s*+(.*?)```", re.DOTALL)
 
 
 class UnreadableError(ValueError):
@@ -62,15 +65,34 @@ def json_value(text: str) -> dict[str, Any] | list[Any]:
 
     Raises UnreadableError where there is none, where several differ, and for NaN, infinities and doubled keys.
     """
-    bare = UNOPENED.sub("", THOUGHT.sub("", text)).strip()
-    found = _decoded(bare)
-    if found is not None:
-        return found
+    if len(text) > LONGEST:
+        raise UnreadableError("the answer is too long")
+    bare = _without_thoughts(text)
+    for whole in (text.strip(), bare):  # a justification may speak of <think> itself
+        found = _decoded(whole)
+        if found is not None:
+            return found
     fenced = [value for value in (_decoded(block.strip()) for block in FENCE.findall(bare)) if value is not None]
     values = _distinct(fenced) or _distinct(_standing(bare))
     if len(values) != 1:
-        raise UnreadableError("no JSON object" if not values else f"{len(values)} JSON values that differ")
+        raise UnreadableError("no JSON object" if not values else "several JSON values that differ")
     return values[0]
+
+
+def _without_thoughts(text: str) -> str:
+    """What stands outside of marked reasoning: behind its end, too, where its beginning was left out."""
+    kept: list[str] = []
+    at, inside = 0, None
+    for tag in THOUGHT.finditer(text):
+        closes, name = bool(tag[1]), tag[2].lower()
+        if closes and inside in (None, name):
+            if inside is None:
+                kept.clear()
+            at, inside = tag.end(), None
+        elif not closes and inside is None:
+            kept.append(text[at : tag.start()])
+            inside = name
+    return "".join([*kept, "" if inside is not None else text[at:]]).strip()
 
 
 def _decoded(text: str) -> dict[str, Any] | list[Any] | None:
@@ -83,22 +105,25 @@ def _decoded(text: str) -> dict[str, Any] | list[Any] | None:
 
 def _standing(text: str) -> Iterator[dict[str, Any] | list[Any]]:
     """The objects, and lists of objects, that stand in a text one after another. Lists of anything else are prose."""
-    at = 0
-    while (start := OPENING.search(text, at)) is not None:
+    at, vain = 0, 0
+    while vain < STARTS and (start := OPENING.search(text, at)) is not None:
         try:
             value, at = DECODER.raw_decode(text, start.start())
         except (json.JSONDecodeError, RecursionError):
-            at = start.start() + 1
+            at, vain = start.start() + 1, vain + 1
             continue
         if isinstance(value, dict) or (value and all(isinstance(entry, dict) for entry in value)):
             yield value
 
 
 def _distinct(values: Iterable[Made]) -> list[Made]:
+    """The values that differ, two at the most."""
     found: list[Made] = []
     for value in values:
         if value not in found:
             found.append(value)
+        if len(found) > 1:
+            break
     return found
 
 

@@ -1,97 +1,124 @@
 """Text of a memory that tries to instruct whoever judges it: found, and taken out of what a model is shown.
 
-A list of forms, not an understanding: orders to ignore or obey, talk of scores and of the judge's own role, answers
-and markers of a chat that were written into the text, and codes that hide text. What is found costs the memory little
-(see `stages.lm.ranking`), so the list would rather find too much.
+A list of rules, not an understanding: it finds orders to set rules aside, talk of a memory's own score, words to the
+judge, answers and marks of a chat that were written into the text, also in disguise (`disguises`) and in the languages
+that such orders are written in most. An order in words of its own passes. What a memory of everyday life says ("from
+now on", "ignore my last mail", a rate at its highest) is left alone.
 """
 
-import base64
-import binascii
 import re
 import unicodedata
 from functools import lru_cache
 
+from memrank.text.disguises import fold, readings
 from memrank.text.inert import inert
 
 REMOVED = "[removed: an instruction]"
 """Stands for each stretch that was taken out."""
+LONGEST = 16_000
+"""Characters of a text that are read; what stands behind them is shown to nobody."""
 
-_WORDS = "|".join(
-    (
-        # Orders to forget what was said, in the languages that attacks are written in most.
-        r"(?:ignore|disregard|forget|override|overrule|bypass|skip|drop)\b.{0,40}\b(?:above|previous|prior|earlier|"
-        r"preceding|instructions?|rules?|polic(?:y|ies)|prompt|guidelines?|everything|other memories|all others?)",
-        r"(?:ignor\w*|olvid\w*|omit\w*|descart\w*|esque[cç]\w*|desconsider\w*|dimentic\w*)\b.{0,40}\b"
-        r"(?:instruc\w*|instru[cç]\w*|istruz\w*|anterior\w*|precedent\w*|todo|tudo|tutto|reglas|regras|regole)",
-        r"(?:ignore[zr]?|oublie[zr]?|néglige[zr]?)\b.{0,40}\b(?:instructions?|consignes?|précédent\w*|règles?|tout)",
-        r"(?:ignorier\w*|vergiss|vergessen|missacht\w*|negeer|vergeet)\b.{0,40}\b"
-        r"(?:anweisung\w*|instrukt\w*|vorherig\w*|obig\w*|regeln|alles|instructies|vorige|bovenstaande)",
-        r"(?:zignoruj|pomiń|zapomnij|ignoruj|yoksay|görmezden|unut|bỏ qua|abaikan)\b.{0,60}",
-        r"(?:игнорируй\w*|забудь\w*|проигнорируй\w*|ігноруй\w*).{0,60}",
-        "(?:忽略|无视|無視|忘记|忘記|忽視).{0,20}|(?:指示|命令|ルール).{0,10}(?:無視|忘れ)|(?:무시|잊어).{0,20}",
-        "(?:تجاهل|انس|अनदेखा|भूल जा|नज़रअंदाज़).{0,40}",
-        # Talk of the score that it wants.
-        r"(?:relevan(?:ce|cy|t|cia|z|z[ae]|ță)|pertinence|rilevanza|relevância|score|rating|rank(?:ed|ing)?|puntuaci[oó]n|"
-        r"bewert\w*|punteggio|pontua\w*|note|punkt\w*|оценк\w*|релевантност\w*|wynik|puan)\b[^.!?\n]{0,25}?"
-        r"(?:\b1(?:[.,]0+)?\b|\b100\b|\b10\s*/\s*10\b|\b0?[.,]9\d*\b|\bmax\w*|\bhighest\b|\bfirst\b|\btop\b|\bperfect\b)",
-        r"(?:give|assign|set|award|return|output|mark|rate|score|rank|answer|respond|treat)\b[^.!?\n]{0,40}?"
-        r"(?:\b1\.0+\b|\bscores?\b|\brelevan\w*|\bhighest\b|\bmost important\b|\bmaximum\b|\bnumber one\b|\bas true\b)",
-        "(?:相关性|相關性|关联度|分数|評分|评分|スコア|関連度|関連性|점수|관련성|الصلة|درجة|स्कोर|प्रासंगिक).{0,20}",
-        # Its judge, its role, and other memories.
-        r"you (?:are|must|will|shall|should|have to)(?: now| always| only)?\b[^.!?\n]{0,30}\b(?:judge|rank\w*|scor\w*|"
-        r"evaluat\w*|model|assistant|ai|obey|return|output|rate|treat|dan|pretend|unrestricted)",
-        r"(?:as|to|dear|attention|note to|hey),? (?:an? |the |all )?(?:ai|llm|judges?|rankers?|graders?|evaluators?|"
-        r"language models?|assistants?|scorers?)\b",
-        r"(?:pretend|imagine|role-?play|act as|simulate|from now on|new (?:rules?|instructions?|polic\w*|task)|"
-        r"system (?:prompt|message|override|notice|update)|developer mode|jailbreak|"
-        r"end of (?:data|memor\w*|input|prompt)|"
-        r"begin (?:new )?instructions?)\b",
-        r"(?:the )?(?:other|remaining|rest of the|all other) (?:memor\w*|entries|candidates|items|passages)\b"
-        r"[^.!?\n]{0,40}(?:\b0(?:\.0+)?\b|zero|irrelevant|ignore\w*|lower|worthless|drop\w*)",
-        # Answers and frames written into the text.
-        r"[\"'“”`]?(?:relevance|justification|judg[e]?ments?|memor(?:y|ies)_?id|scored?_?\w*|output_?schema|\$schema)"
-        r"[\"'“”`]\s*:",
-        r"\brelevance\s*[:=]\s*\d",
-        r"\[\[\s*##|##\s*\]\]|<\|[^|>]{1,40}\|>|</?(?:system|user|assistant|memory|memories|instructions?|data|think|"
-        r"judgements?|s|inst)\b[^>]{0,40}>|\[/?INST\]|```|~~~|<<SYS>>",
-        r"(?:^|\s)(?:system|assistant|developer|instruction)\s*:",
-        r"\b(?:decode|rot13|base64|base-64|hex-?decode|unscramble|reverse the)\b",
+
+def _any(*words: str) -> str:
+    """One of these: patterns as they are written, plain words folded as the text is."""
+    patterns = (word if "\\" in word or "(" in word else fold(word) for word in words)
+    return f"(?:{'|'.join(patterns)})"
+
+
+_ASIDE = _any(
+    *(r"\b(?:ignor|disregard|forget|overrid|overrul|bypass|neglect)\w*", r"\bset aside\b", r"\bpay no \w+ to\b"),
+    *(r"\b(?:do not|don't|stop) (?:judg|follow|evaluat|obey)\w*", r"\b(?:vergiss|vergess|missacht|negeer|vergeet)\w*"),
+    *(
+        r"\b(?:oubli|neglig|olvid|descart|esque[c]|desconsider|dimentic|trascur)\w*",
+        r"\b(?:zignoruj|pomin|zapomnij)\w*",
+    ),
+    *(r"(?:игнорир|забуд|ігнор)\w*", "не обращай", "не зважай", "yok say", "goz ardi", r"\bunut\w*", "görmezden"),
+    *("bỏ qua", "abaikan", "hiraukan", "bortse", "glöm", "nedbej", "älä välitä", "αγνόησε", "ξέχασε", "התעלם", "תתעלם"),
+    *("تجاهل", "انس", "نادیده", "अनदेखा", "नज़रअंदाज़", "भूल जा", "무시", "忽略", "无视", "無視", "忘记", "忘記", "忽視"),
+    *("ไม่ต้องสนใจ", "เพิกเฉย"),
+)
+_RULES = _any(
+    *(r"\b(?:instru[ck]|istruz|anweis|guideline|prompts?\b|polic(?:y|ies)\b|rules?\b|criteria\b|consigne)\w*",),
+    *(r"\b(?:regeln|reglas|regole|regras|indicacion|anvisning|pokyn|ohjei|polecen|wskazow|petunjuk)\w*",),
+    *(r"\bwhat you (?:were|have been) told", r"(?:инструкц|указани|вказівк)\w*"),
+    *("talimat", "hướng dẫn", "οδηγίες", "הוראות", "הנחיות", "التعليمات", "تعليمات", "دستور", "निर्देश"),
+    *("指令", "指示", "命令", "规则", "規則", "ルール", "지시", "명령", "คำสั่ง"),
+)
+_SCORE = _any(
+    *(r"\b(?:scor(?:e[sd]?|ing)|rank(?:s|ed|ing|ings)?|relevan\w*|grad(?:e|ed|ing)|full marks|judg\w*|evaluat\w*)\b",),
+    *(r"\b(?:rat(?:e|ed|ing)|marks?|treat)\b(?= (?:this|the (?:preceding|last) |it |me ))", r"\b(?:bewert|puntua)\w*"),
+    *(r"\b(?:pertinenc|rilevan|relevanz|punteggio|valut|oceni|ocen|trafno|betyg|ohodno|pisteet)\w*",),
+    *(r"(?:релевантн|оцен|оцін)\w*", r"\bpuan\b", "điểm", "liên quan", "nilai", "βαθμό", "συνάφεια", "ציון", "רלוונטי"),
+    *("درجة", "صلة", "امتیاز", "प्रासंगिक", "स्कोर", "相关性", "相關性", "关联", "關聯", "関連", "评分", "評分", "分数"),
+    *("スコア", "評価", "점수", "관련성", "평가", "คะแนน"),
+)
+_ITSELF = _any(
+    r"\b(?:this|that|the (?:preceding|above|last|present)) (?:memory|entry|item|passage|record|id|candidate|text)\b",
+    *(r"\b(?:this|that) one\b", r"\b(?:memories|memory|entries)\b", r"\b(?:erinnerung|eintrag|souvenir|recuerdo)\w*"),
+    *(r"\b(?:ricordo|memoria|herinnering|wspomnieni|minnet|vzpomin|muisto)\w*", r"\bэто\w* запис\w*|\bзапис[иьу]\b"),
+    *("kayda", "kaydı", "ký ức", "catatan ini", "ανάμνηση", "זיכרון", "ذاكرة", "الذاكرة", "خاطره", "स्मृति", "记忆"),
+    *("記憶", "기억", "ความทรงจำ"),
+)
+_MOST = r"(?:\b1[.,]0+\b|\b0?[.,]9\d*\b|\b100 ?%|= ?1\b|\bmax\w*|\bhighest\b|\bfull marks\b|\bperfect\b)"
+_JUDGE = r"(?:ai|llms?|language models?|judges?|rankers?|graders?|evaluators?|scorers?|\w+bot|dan)\b"
+
+RULES = tuple(
+    re.compile(rule)
+    for rule in (
+        rf"{_ASIDE}.{{0,50}}?(?:{_RULES}|\beverything (?:above|below|else))",
+        rf"{_RULES}.{{0,40}}?{_ASIDE}",
+        rf"{_SCORE}.{{0,60}}?{_ITSELF}",
+        rf"{_ITSELF}.{{0,60}}?{_SCORE}",
+        rf"\brelevan(?:ce|t|cy)\b.{{0,45}}?{_MOST}",
+        rf"\b(?:this|that) (?:memory|entry|id|item)\b.{{0,40}}?{_MOST}",
+        r"[\"']?\b(?:relevance(?:_score)?|judg[e]?ments?)\b[\"']?\s*[:=]",
+        # Words to the judge, and what it should play.
+        r"\b(?:dear|hey|attention|note to|if you are|you are|act as|as)\b"
+        rf"(?: (?:now|an?|the|my|any|all|your)\b)* ?{_JUDGE}",
+        r"\bas (?:the |a )?\w{0,12} ?(?:evaluator|judge|grader)\b.{0,80}\byou\b",
+        r"\bdeveloper mode (?:is )?enabled|\bjailbreak|\bstay in character|\bwithout any rules\b",
+        r"\bpretend (?:that )?(?:the query|you(?:'re| are))\b",
+        r"\b(?:give|use|take|copy|exchange|swap)\b.{0,20}?\bscores?\b",
+        rf"\bids? (?:of|for) {_ITSELF}",
+        # Frames of prompts, and the end of data that is none.
+        r"\[\[ ?##|<\|[^|>]{1,40}\|>|\[/?inst\]|<<\s*/?\s*sys\s*>>|<\s*/?\s*sys\s*>>",
+        r"</?(?:system|memory|memories|instructions?|data|judgements?)\b[^>]{0,40}>",
+        r"#{2,} ?(?:instruction|response|system)\b",
+        r"\b(?:end|begin)(?: of)?(?: the)? (?:untrusted|data|prompt|memories)\b",
+        r"\bsystem ?: .{0,40}?\b(?:you|new|instruction)",
     )
 )
-_FORM = re.compile(_WORDS, re.IGNORECASE)
-_SENTENCE = re.compile(r"(?<=[.!?。！？;\n])\s+|\n+|(?<=[。！？])")
-_CODED = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
-_HEX = re.compile(r"(?:(?:\\x|0x|%)?[0-9a-fA-F]{2}[ ,:]?){12,}")
-_SPELLED = re.compile(r"\b(?:\w[ .\-_*]){7,}\w\b")
-_LEET = str.maketrans("013457@$", "oieastas")
-_ROT13 = str.maketrans(
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
+"""Over folded text: lower case, without marks on letters, on one line."""
+
+_SPELLED = re.compile(
+    r"(?:ignor|disregard|forget)\w{0,24}(?:instruction|rule|polic)|(?:score|rate)(?:s|d)?this(?:memory|entry|item)"
 )
-_STRONG = re.compile(
-    r"(?:ignor|disregard|override|forget)\w*\b.{0,40}\b(?:above|previous|prior|instructions?|rules?)|"
-    r"relevance\b.{0,25}(?:1\.0|\b1\b|max|highest)|(?:score|rate|rank)\b.{0,30}(?:1\.0|\b1\b|highest|maximum|first)",
-    re.IGNORECASE,
-)
-"""Forms that are looked for in text that was decoded, where chance finds are likelier."""
-_LOOKALIKES = str.maketrans("аеорсухіјѕԁɡһӏοανικτρ", "aeopcyxijsdghloavikτp")
+"""What shows where letters stand apart and no word has an end."""
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])|\n+")
 
 
 def instructs(text: str) -> bool:
     """Whether a text holds something that tries to instruct a judge."""
-    return disarmed(text) != _plain(text)
+    return REMOVED in disarmed(text)
 
 
 @lru_cache(maxsize=4096)
 def disarmed(text: str) -> str:
-    """The text on one line without what tries to instruct: each such sentence is replaced by `REMOVED`."""
-    plain = _plain(text)
-    parts = [part for part in _SENTENCE.split(unicodedata.normalize("NFKC", text)) if part.strip()]
-    kept = [REMOVED if _instructing(_plain(part)) else _plain(part) for part in parts]
-    if REMOVED not in kept:
-        # What is spread over sentences or lines shows only in the whole.
-        return REMOVED if _instructing(plain) else plain
-    joined = " ".join(part for i, part in enumerate(kept) if part != REMOVED or i == 0 or kept[i - 1] != REMOVED)
-    return REMOVED if _instructing(joined.replace(REMOVED, "")) else joined
+    """The text on one line without what tries to instruct: each such sentence is replaced by `REMOVED`.
+
+    What is spread over sentences costs the whole text.
+    """
+    text = text[:LONGEST].replace(REMOVED, "")
+    if not _instructing(text):
+        return _plain(text)
+    parts = [part for part in _SENTENCE.split(text) if part.strip()]
+    kept: list[str] = []
+    for part in parts:
+        said = REMOVED if _instructing(part) else _plain(part)
+        if said != REMOVED or kept[-1:] != [REMOVED]:
+            kept.append(said)
+    rest = " ".join(said for said in kept if said != REMOVED)
+    return REMOVED if REMOVED not in kept or _instructing(rest) else " ".join(kept)
 
 
 def _plain(text: str) -> str:
@@ -99,32 +126,9 @@ def _plain(text: str) -> str:
 
 
 def _instructing(text: str) -> bool:
-    if _FORM.search(text):
-        return True
-    folded = unicodedata.normalize("NFD", text.translate(_LOOKALIKES))
-    folded = "".join(char for char in folded if not unicodedata.combining(char))
-    if folded != text and _FORM.search(folded):
-        return True
-    return any(_STRONG.search(hidden) for hidden in _hidden(text))
+    plain = fold(text)
+    return _ordering(plain) or any(_ordering(reading) for reading in readings(text) if reading != plain)
 
 
-def _hidden(text: str) -> list[str]:
-    """Other readings of a text: figures for letters, reversed, rotated, spelled out, base64 and hexadecimal."""
-    readings = [text.translate(_LEET), text[::-1], text.translate(_ROT13)]
-    readings += [re.sub(r"[ .\-_*](?=\w\b|\w[ .\-_*])", "", match[0]) for match in _SPELLED.finditer(text)]
-    if _SPELLED.search(text):
-        readings.append(re.sub(r"(?<=\b\w)[ .\-_*]+(?=\w\b)", "", text))
-    for match in _CODED.finditer(text):
-        readings.append(_base64(match[0]))
-    for match in _HEX.finditer(text):
-        digits = re.sub(r"\\x|0x|[^0-9a-fA-F]", "", match[0])
-        readings.append(bytes.fromhex(digits[: len(digits) // 2 * 2]).decode("utf-8", "replace"))
-    return readings
-
-
-def _base64(code: str) -> str:
-    whole = code.rstrip("=").replace("-", "+").replace("_", "/")
-    try:
-        return base64.b64decode(whole + "=" * (-len(whole) % 4)).decode("utf-8", "replace")
-    except (binascii.Error, ValueError):
-        return ""
+def _ordering(folded: str) -> bool:
+    return any(rule.search(folded) for rule in RULES) or _SPELLED.search(folded.replace(" ", "")) is not None

@@ -67,7 +67,7 @@ def ask(
             outcomes = reading.map(jobs)
     except ServiceError as fault:  # of a kind that further calls would only repeat
         everything = [identity for group in groups for identity in group]
-        return Answers(accepted={}, failed=dict.fromkeys(everything, fault.code), details={fault.code: str(fault)})
+        return Answers(accepted={}, failed=dict.fromkeys(everything, fault.code), details={fault.code: _said(fault)})
     accepted: dict[str, T] = {}
     failed: dict[str, str] = {}
     repairs: Counter[str] = Counter()
@@ -179,7 +179,7 @@ def _asked(
         except LmRefused:
             raise
         except ServiceError as fault:
-            code, said = fault.code, str(fault)
+            code, said = fault.code, _said(fault)
             break
         items = prediction[output]
         checked = check(wanted, items, read)
@@ -194,3 +194,8 @@ def _asked(
     ordered = {identity: accepted[identity] for identity in ids if identity in accepted}
     failed = {identity: code for identity in ids if identity not in accepted}
     return Answers(accepted=ordered, failed=failed, repairs=repairs, details={code: said} if failed else {})
+
+
+def _said(fault: ServiceError) -> str:
+    """The fault and its way out, on one line."""
+    return f"{fault.message} ({fault.hint})" if fault.hint else fault.message
