@@ -1,5 +1,6 @@
 """One call: what a server may do, what comes of it, how often it is asked, and what is counted."""
 
+import json
 import pickle
 import socket
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import dspy
 import pytest
+from dspy._vendor.lm15.transports import ConnectError
+from dspy._vendor.lm15.transports._types import TransportRequest
 from remote.conftest import ask
 from remote.modelserver import (
     Act,
@@ -37,6 +40,7 @@ from memrank.errors import (
     UsageError,
 )
 from memrank.remote import Counts, Remote
+from memrank.remote.wire import TimedTransport
 from memrank.speclm import LmSpec
 
 Make = Callable[..., Remote]
@@ -298,6 +302,64 @@ def test_many_calls_at_once_learn_from_the_first_that_it_is_down(remote: Make, m
     answers = reading.map([ask] * 16)
     assert {getattr(answer, "reason", answer) for answer in answers} == {"unreachable"}
     assert (refusing.tried, reading.counts.calls, reading.counts.failures) == (1, 1, 1)
+
+
+def test_it_is_tried_again_once_a_window(remote: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusing = _Refusing(monkeypatch)
+    shift = [0.0]
+    spec = LmSpec(model="local/m", endpoint=f"http://127.0.0.1:{closed_port()}/v1")
+    made = Remote(spec, environ={}, clock=lambda: time.monotonic() + shift[0])
+    for window in range(1, 4):
+        for _ in range(3):
+            made.reading().map([ask] * 4)
+        assert refusing.tried == window
+        shift[0] += 31
+
+
+def test_a_server_that_comes_back_is_used_again() -> None:
+    shift = [0.0]
+    with serving(*[status("500 Oops")] * 5, says("fine")) as server:
+        spec = LmSpec(model="local/m", endpoint=server.endpoint, retries=0)
+        made = Remote(spec, environ={}, clock=lambda: time.monotonic() + shift[0])
+        for _ in range(5):
+            with pytest.raises(LmServerError):
+                ask(made.reading().lm)
+        with pytest.raises(LmUnreachable, match="left alone"):
+            ask(made.reading().lm)
+        shift[0] += 31
+        assert made.reading().map([ask] * 3).count("fine") >= 1
+        assert made.reading().map([ask] * 3) == ["fine"] * 3
+        made.close()
+
+
+@pytest.mark.parametrize(
+    ("model", "url", "limit"),
+    [
+        ("openai/gpt-4o-mini", "https://api.openai.com/v1/chat/completions", "max_completion_tokens"),
+        ("openai/gpt-5-mini", "https://api.openai.com/v1/chat/completions", "max_completion_tokens"),
+        ("anthropic/claude-sonnet-4-5", "https://api.anthropic.com/v1/messages", "max_tokens"),
+        ("groq/llama-3.1-8b-instant", "https://api.groq.com/openai/v1/chat/completions", "max_tokens"),
+    ],
+)
+def test_known_providers_are_reached_natively(
+    model: str, url: str, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[TransportRequest] = []
+
+    def stream(transport: TimedTransport, request: TransportRequest) -> None:
+        sent.append(request)
+        raise ConnectError("not from here")
+
+    monkeypatch.setattr(TimedTransport, "stream", stream)
+    spec = LmSpec(model=model, api_key_env="MY_KEY", temperature=None, max_tokens=77, retries=0)
+    with pytest.raises(LmUnreachable):
+        ask(Remote(spec, environ={"MY_KEY": "sk-1", "OPENAI_API_KEY": "sk-other"}).reading().lm)
+    [request] = sent
+    assert request.url == url
+    assert any("sk-1" in value for _, value in request.headers)
+    assert not any("sk-other" in value for _, value in request.headers)
+    body = json.loads(request.body)
+    assert (body["model"], body[limit]) == (model.partition("/")[2], 77)
 
 
 def test_failures_in_a_row_open_the_breaker(remote: Make) -> None:
