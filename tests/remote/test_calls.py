@@ -318,10 +318,10 @@ def test_it_is_tried_again_once_a_window(remote: Make, monkeypatch: pytest.Monke
 
 def test_a_server_that_comes_back_is_used_again() -> None:
     shift = [0.0]
-    with serving(*[status("500 Oops")] * 5, says("fine")) as server:
+    with serving(*[status("500 Oops")] * 10, says("fine")) as server:
         spec = LmSpec(model="local/m", endpoint=server.endpoint, retries=0)
         made = Remote(spec, environ={}, clock=lambda: time.monotonic() + shift[0])
-        for _ in range(5):
+        for _ in range(10):
             with pytest.raises(LmServerError):
                 ask(made.reading().lm)
         with pytest.raises(LmUnreachable, match="left alone"):
@@ -368,7 +368,7 @@ def test_failures_in_a_row_open_the_breaker(remote: Make) -> None:
         for _ in range(20):
             with pytest.raises((LmServerError, LmUnreachable)):
                 ask(made.reading().lm)
-    assert len(server.bodies) == 5
+    assert len(server.bodies) == 10
 
 
 def test_calls_cut_short_by_their_read_do_not(remote: Make) -> None:
