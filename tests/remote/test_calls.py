@@ -12,9 +12,9 @@ import dspy
 import pytest
 from dspy._vendor.lm15.transports import ConnectError
 from dspy._vendor.lm15.transports._types import TransportRequest
-from remote.conftest import ask
 from remote.modelserver import (
     Act,
+    ask,
     closed_port,
     completion,
     cuts,
@@ -46,6 +46,7 @@ from memrank.speclm import LmSpec
 Make = Callable[..., Remote]
 
 HTML = http(b"<html>Sign in to the hotel's network</html>", kind="text/html")
+DOOMSDAY = "Fri, 31 Dec 2100 23:59:59 GMT"
 CUT = http(completion("fine"))[:-20]
 
 
@@ -107,6 +108,10 @@ def test_tokens_are_estimated_where_the_server_counts_none(remote: Make) -> None
         pytest.param(status("429 Slow down", headers="Retry-After: 0\r\n"), LmLimited, 2, id="429-now"),
         pytest.param(status("429 Slow down", headers="Retry-After: 1e9\r\n"), LmLimited, 1, id="429-absurd"),
         pytest.param(status("503 Busy", headers="Retry-After: 86400\r\n"), LmServerError, 1, id="503-tomorrow"),
+        pytest.param(status("503 Busy", headers="Retry-After: -5\r\n"), LmServerError, 2, id="503-past"),
+        pytest.param(status("503 Busy", headers="Retry-After: nan\r\n"), LmServerError, 2, id="503-nan"),
+        pytest.param(status("503 Busy", headers="Retry-After: soon\r\n"), LmServerError, 2, id="503-soon"),
+        pytest.param(status("503 Busy", headers=f"Retry-After: {DOOMSDAY}\r\n"), LmServerError, 1, id="503-date"),
         pytest.param(status("401 Who?"), LmRefused, 1, id="401"),
         pytest.param(status("403 No"), LmRefused, 1, id="403"),
         pytest.param(status("402 Pay"), LmRefused, 1, id="402"),
