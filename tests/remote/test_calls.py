@@ -257,6 +257,31 @@ def test_a_missing_key_is_named_and_nothing_is_sent(remote: Make) -> None:
     assert server.connections == reading.counts.calls == len(reading.calls) == 0
 
 
+def test_a_line_end_is_no_part_of_a_key(remote: Make) -> None:
+    with serving(says("fine")) as server:
+        ask(remote(server.endpoint, api_key_env="K", environ={"K": " sk-1\r\n"}).reading().lm)
+    assert "Authorization: Bearer sk-1\r\n" in server.heads[0] + "\r\n"
+
+
+@pytest.mark.parametrize("key", ["sk-1\nHost: evil", "sk-\u20ac", "sk-\x00"])
+def test_a_key_that_no_header_can_hold_is_refused(key: str, remote: Make) -> None:
+    with serving(says("fine")) as server:
+        reading = remote(server.endpoint, api_key_env="K", environ={"K": key}).reading()
+        with pytest.raises(LmRefused, match="characters") as raised:
+            ask(reading.lm)
+    assert "variable K" in str(raised.value)
+    assert "sk-" not in str(raised.value)
+    assert server.connections == 0
+
+
+def test_what_was_sent_counts_where_no_answer_came(remote: Make) -> None:
+    with serving(hangs) as server:
+        reading = remote(server.endpoint, deadline="0.05s", retries=0, price={"input": 5, "output": 5}).reading()
+        with pytest.raises(LmTimeout):
+            ask(reading.lm)
+    assert (reading.counts.tokens_in, reading.counts.cost_usd) == (2, pytest.approx(10e-6))
+
+
 def test_the_key_of_a_known_provider_is_looked_for_in_what_was_given() -> None:
     made = Remote(LmSpec(model="openai/gpt-4o-mini"), environ={})
     with pytest.raises(LmRefused) as raised:
@@ -420,7 +445,8 @@ def test_calls_that_fail_leave_no_descriptors(remote: Make) -> None:
 def test_keys_stand_in_no_representation(remote: Make) -> None:
     made = remote("http://127.0.0.1:1", api_key_env="K", environ={"K": "sk-secret-key"})
     reading = made.reading()
-    for thing in (made, reading, made.targets[0], reading.lm, vars(made), vars(reading), vars(reading.lm)):
+    target = made.targets[0]
+    for thing in (*(vars(one) for one in (made, reading, reading.lm, target)), target._engine.config):
         assert "sk-secret-key" not in repr(thing)
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(made)
