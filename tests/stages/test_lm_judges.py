@@ -273,3 +273,10 @@ def test_a_late_or_wrong_model_leaves_the_conservative_policy(name: str) -> None
     assert [note.code for note in pruned.notes] == ["lm_conservative"]
     assert pruned.decisions[1].action == "keep_full"
     assert pruned.decisions[0].action == "drop"
+
+
+def test_a_spec_without_a_model_is_hashed_as_before_there_were_any() -> None:
+    stages = [{"kind": "prefilter.hybrid.v1"}, {"kind": "temporal.v1"}, {"kind": "ranker.v1"}]
+    dumped = Spec.model_validate({"memrank": 1, "name": "x", "stages": stages}).model_dump(mode="json")
+    assert "read_time" not in dumped["stages"][1]
+    assert "cascade" not in dumped["stages"][2]
