@@ -18,7 +18,7 @@ from memrank.dialogue.prune import prune
 from memrank.errors import SpecError
 from memrank.remote import Remote
 from memrank.secondlook import confirmed
-from memrank.spec import RankerSpec
+from memrank.spec import RankerSpec, Spec
 from memrank.speclm import LmSpec
 from memrank.stages.lm import demos
 from memrank.stages.lm.asking import batches
