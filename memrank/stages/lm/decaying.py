@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import dspy
 
-from memrank.errors import LmBroken, LmTimeout, ServiceError
+from memrank.errors import LmBroken, LmError, LmTimeout
 from memrank.lmanswers import AnswerError, Repairs, choice, text, whole
 from memrank.slate import ACTIONS, Reading
 from memrank.stages.lm.asking import ask
@@ -37,7 +37,7 @@ class LmDecay(dspy.Module):  # type: ignore[misc]
     ) -> list[Worth]:
         """The worth of every element, in their order.
 
-        Raises ServiceError where an element has no valid answer, or not in time: half a judgement is none.
+        Raises LmError where an element has no valid answer, or not in time: half a judgement is none.
         """
         views = {element.id: element for element in elements}
         ids = list(views)
@@ -62,7 +62,10 @@ def worth(fields: Mapping[str, object], repairs: Repairs) -> Worth:
     return Worth(decay_class=level, rationale=text(fields.get("rationale"), "rationale", repairs))
 
 
-def _error(code: str) -> type[ServiceError]:
-    if code in ("lm_timeout", "lm_deadline"):
+def _error(code: str) -> type[LmError]:
+    """The error whose code it is; that of time for what was not asked in time."""
+    if code == "lm_deadline":
         return LmTimeout
-    return LmBroken if code == "lm_invalid" else ServiceError
+    if code == "lm_invalid":
+        return LmBroken
+    return next((kind for kind in LmError.__subclasses__() if kind.code == code), LmError)
