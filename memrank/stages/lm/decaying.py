@@ -5,7 +5,16 @@ from dataclasses import dataclass
 
 import dspy
 
-from memrank.errors import LmBroken, LmError, LmTimeout
+from memrank.errors import (
+    LmBroken,
+    LmBudget,
+    LmError,
+    LmLimited,
+    LmRefused,
+    LmServerError,
+    LmTimeout,
+    LmUnreachable,
+)
 from memrank.lmanswers import AnswerError, Repairs, choice, text, whole
 from memrank.slate import ACTIONS, Reading
 from memrank.stages.lm.asking import ask
@@ -14,6 +23,12 @@ from memrank.stages.lm.signatures import ContextDecay, ElementView
 
 FITTING = {1: ("keep_full",), 2: ("keep_full",), 3: ("summarize",), 4: ("drop",), 5: ("overwrite", "drop")}
 """The actions that go with each class."""
+
+ERRORS: Mapping[str, type[LmError]] = {
+    "lm_deadline": LmTimeout,
+    "lm_invalid": LmBroken,
+    **{one.code: one for one in (LmTimeout, LmUnreachable, LmRefused, LmLimited, LmServerError, LmBudget, LmBroken)},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +64,7 @@ class LmDecay(dspy.Module):  # type: ignore[misc]
 
         answers = ask(self.predict, reading, groups, inputs, "decisions", worth)
         for code in answers.failed.values():
-            raise _error(code)(answers.details[code])
+            raise ERRORS.get(code, LmError)(answers.details[code])
         return [answers.accepted[one] for one in ids]
 
 
@@ -60,12 +75,3 @@ def worth(fields: Mapping[str, object], repairs: Repairs) -> Worth:
     if action not in FITTING[level]:
         raise AnswerError(f"class {level} does not go with {action}; it must be {' or '.join(FITTING[level])}")
     return Worth(decay_class=level, rationale=text(fields.get("rationale"), "rationale", repairs))
-
-
-def _error(code: str) -> type[LmError]:
-    """The error whose code it is; that of time for what was not asked in time."""
-    if code == "lm_deadline":
-        return LmTimeout
-    if code == "lm_invalid":
-        return LmBroken
-    return next((kind for kind in LmError.__subclasses__() if kind.code == code), LmError)
