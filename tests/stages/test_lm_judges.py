@@ -22,6 +22,7 @@ from memrank.spec import RankerSpec
 from memrank.speclm import LmSpec
 from memrank.stages.lm import demos
 from memrank.stages.lm.asking import batches
+from memrank.stages.lm.embedded import EmbeddedFreshness, EmbeddedSummary, EmbeddedVerdict
 from memrank.stages.lm.showing import fenced, names
 from memrank.stages.lm.signatures import (
     ContextDecay,
@@ -110,7 +111,7 @@ def test_batches_hold_everybody_once(ids: list[str], size: int, seed: str) -> No
 
 
 def test_a_spec_that_asks_a_model_names_one() -> None:
-    with pytest.raises(ValueError, match="judge: cascade and read_time: lm without a model"):
+    with pytest.raises(ValueError, match="read_time: lm and judge: cascade without a model"):
         pipeline(temporal={"read_time": "lm"}, ranker={"judge": "cascade"})
     with pytest.raises(ValueError, match="cascade does not go with another judge"):
         RankerSpec(kind="ranker.v1", cascade={"share": 0.5})  # type: ignore[arg-type]
@@ -248,6 +249,21 @@ def test_a_model_judges_a_conversation_and_frees_nothing_that_is_owed() -> None:
     assert [one.decay_class for one in pruned.decisions] == [1] * len(TALK)
     assert all(one.rationale.startswith("the model says: ") for one in pruned.decisions)
     assert pruned.decisions[1].protection == "commitment"
+
+
+def test_code_answers_every_signature_that_no_stage_asks() -> None:
+    """On the examples: the same fields, the same ids, and for the clear cases the same answer."""
+    for example in demos.FRESHNESS:
+        found = EmbeddedFreshness(PassageFreshness)(**dict(example.inputs())).judgements
+        wanted = {one.id: one.freshness for one in example.judgements}
+        assert {one.id: one.freshness for one in found} == pytest.approx(wanted, abs=0.2)
+    moved, stopped, adds, *_ = demos.VERDICTS
+    verdicts = [EmbeddedVerdict(ContradictionVerdict)(**dict(one.inputs())) for one in (moved, stopped, adds)]
+    assert [one.relation for one in verdicts[1:]] == ["supersedes", "agrees"]
+    assert all(0 <= one.confidence <= 1 and one.rationale for one in verdicts)
+    for example in demos.SUMMARIES:
+        summary = EmbeddedSummary(ElementSummary)(**dict(example.inputs())).summary
+        assert 0 < len(summary) <= 4 * example.max_tokens
 
 
 @pytest.mark.parametrize("name", ["slow", "prose", "503", "reset"])
