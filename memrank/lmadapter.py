@@ -27,7 +27,7 @@ KEPT = 256
 LONGEST = 200_000
 """Characters of an answer that are looked at; a longer one is none."""
 STARTS = 50
-"""Brackets at which a value is looked for in vain before an answer counts as none: each try may read all of the rest."""
+"""Brackets at which a value may be looked for in vain: each try may read all of the rest."""
 THOUGHT = re.compile(r"<(/?)(think|thinking|reasoning)>", re.IGNORECASE)
 OPENING = re.compile(r"[\[{]")
 FENCE = re.compile(r"```[A-Za-z0-9_-]*+\s*+(.*?)```", re.DOTALL)
