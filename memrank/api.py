@@ -20,13 +20,21 @@ SHORTEST_DAYS, LONGEST_DAYS = 1e-6, 365_000.0
 """What a spec takes as a half-life: up to a thousand years."""
 
 
-def load(path: str | os.PathLike[str], *, store: str | os.PathLike[str] | None = None) -> Pipeline:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    store: str | os.PathLike[str] | None = None,
+    lm: bool = True,
+    lm_cache: bool = True,
+) -> Pipeline:
     """The pipeline of a spec file, over the spec's store or another file.
 
+    Without `lm` no language model is asked, whatever the spec says; without `lm_cache` none of its answers is kept.
     Raises SpecError with every fault of the spec. The store is opened when it is first read.
     """
     file = check_file(path)
-    return build(file.spec, file.folder, file.sha256, store=Path(store) if store is not None else None)
+    other = Path(store) if store is not None else None
+    return build(file.spec, file.folder, file.sha256, store=other, lm=lm, lm_cache=lm_cache)
 
 
 def read_memory(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -12,10 +12,13 @@ from memrank.result import Adjustment, Item, Meta, Result
 from memrank.score.fuse import order
 from memrank.score.pack import DROP, KEEP
 from memrank.score.review import review_reasons
-from memrank.slate import ACTIONS, REASONS, Column, Slate
+from memrank.slate import ACTIONS, JUDGES, REASONS, Column, Slate
 from memrank.spec import RankerSpec, Spec, TemporalSpec
 from memrank.tenant import Rows, count_tokens
 from memrank.types import Floats, Memory, Moment, Sensitivity
+
+if TYPE_CHECKING:
+    from memrank.remote import Counts
 
 Name = TypeVar("Name")
 
@@ -65,6 +68,7 @@ def assemble(slate: Slate, spec: Spec, *, read_id: str, spec_sha256: str, store_
         spec_sha256=spec_sha256,
         store_version=store_version,
         latency_ms=0.0,
+        lm_figures=slate.figures,
     )
     return Result(
         query=slate.query,
@@ -86,6 +90,19 @@ def assemble(slate: Slate, spec: Spec, *, read_id: str, spec_sha256: str, store_
 def with_latency(result: Result, milliseconds: float) -> Result:
     """The same result, with the time it took."""
     return replace(result, meta=replace(result.meta, latency_ms=milliseconds))
+
+
+def with_use(result: Result, counts: "Counts") -> Result:
+    """The same result, with what asking a model has used."""
+    figures = {**result.meta.lm_figures, "timeouts": counts.timeouts, "invalid": counts.invalid}
+    meta = replace(
+        result.meta,
+        lm_calls=counts.calls,
+        lm_tokens=counts.tokens,
+        lm_cost_usd=counts.cost_usd,
+        lm_figures=figures,
+    )
+    return replace(result, meta=meta)
 
 
 def _review(slate: Slate, spec: Spec, returned: Rows) -> tuple[str, ...]:
@@ -135,6 +152,8 @@ class _View:
         self.planned = _named(slate[Column.PLANNED], ACTIONS) if self.pruned else unpruned
         self.action = _named(slate[Column.ACTION], ACTIONS) if self.pruned else unpruned
         self.tokens = slate.tenant.tokens[slate.rows].astype(np.int64).tolist()
+        asked = Column.JUDGED_BY in slate.columns
+        self.judged_by = _named(slate[Column.JUDGED_BY], JUDGES) if asked else [None] * len(slate)
         self.flags = _flags(slate)
         self.adjustments = _adjustments(slate)
         self.outdated_by = slate[Column.OUTDATED_BY].astype(np.int64).tolist()
@@ -144,7 +163,9 @@ class _View:
         """Candidate k."""
         slate = self.slate
         memory = self.memories[k]
-        summary = slate.summaries.get(k)
+        summary, said = slate.summaries.get(k), slate.justifications.get(k)
+        if said is None and self.judged_by[k] == "lm":
+            said = "what the model said was not recorded"
         return _item(
             memory=memory,
             id=memory.id,
@@ -165,7 +186,8 @@ class _View:
             date_used=self._date(memory),
             age_seconds=self.age[k] if self.dated[k] else None,
             kernel=self.kernel,
-            why=partial(justify, slate, k),
+            why=partial(justify, slate, k) if said is None else partial(str, said),
+            judged_by=self.judged_by[k],
             outdated_by=None if self.outdated_by[k] < 0 else slate.memory(self.outdated_by[k]).id,
         )
 
@@ -221,6 +243,7 @@ def _flags(slate: Slate) -> dict[int, tuple[str, ...]]:
     found: dict[int, tuple[str, ...]] = {}
     # A query about the past keeps what is no longer true, and says so: the column holds only what it excludes.
     times, now = slate.tenant.times, slate.query.as_of.timestamp()
+    none = np.zeros(len(slate))
     stale = (slate[Column.REASON] == REASONS.index("stale")) | (_spared(slate) == REASONS.index("stale"))
     for name, applies in (
         ("no_date", slate[Column.DATED] == 0),
@@ -233,6 +256,8 @@ def _flags(slate: Slate) -> dict[int, tuple[str, ...]]:
         ("inherited_relevance", slate[Column.INHERITS] >= 0),
         ("pinned", slate.tenant.pinned[slate.rows]),
         ("protected", slate.protected),
+        ("scoring_error", slate.columns.get(Column.JUDGED_BY, none) == JUDGES.index("failed")),
+        ("injection_suspected", slate.columns.get(Column.SUSPECTED, none) > 0),
     ):
         for k in np.flatnonzero(applies).tolist():
             found[k] = (*found.get(k, ()), name)

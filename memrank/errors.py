@@ -1,7 +1,7 @@
 """The whole error tree: every error that memrank raises on purpose, with its code, exit status and way out.
 
 Errors of other libraries are translated into these at one seam each (YAML in `yamltext`, pydantic in `specfaults`,
-SQLite in `stores.sqlite_door`), and what a scorer of the user's raises by `scoring`, here.
+SQLite in `stores.sqlite_door`, models in `remote.faults`), and what a scorer of the user's raises by `scoring`, here.
 Anything else that escapes is a defect of memrank, and is meant to show its traceback.
 """
 
@@ -74,6 +74,57 @@ class ServiceError(MemrankError):
 
     code = "service"
     exit_status = 4
+
+
+class LmError(ServiceError):
+    """A language model did not answer, or not in a way that can be used. Never with a key or the text of a prompt."""
+
+    code = "lm"
+
+    retry_after: float | None = None
+    """Seconds that the server asks to wait."""
+
+
+class LmTimeout(LmError):
+    """The model took longer than a call or a read may take."""
+
+    code = "lm_timeout"
+
+
+class LmUnreachable(LmError):
+    """No connection to the model's server, a connection that broke, or one that failed too often to be tried again."""
+
+    code = "lm_unreachable"
+
+
+class LmRefused(LmError):
+    """The server refuses to serve this key or this model: trying again is of no use. The hint names the variable."""
+
+    code = "lm_refused"
+
+
+class LmLimited(LmError):
+    """The server asks to wait longer than the read may take."""
+
+    code = "lm_limited"
+
+
+class LmServerError(LmError):
+    """The model's server failed."""
+
+    code = "lm_server"
+
+
+class LmBudget(LmError):
+    """The calls, tokens or dollars that a read or a run may use are spent; nothing was sent."""
+
+    code = "lm_budget"
+
+
+class LmBroken(LmError):
+    """What came is no answer: cut by the token limit, empty, a web page, or a request that the server cannot read."""
+
+    code = "lm_broken"
 
 
 class ScorerError(MemrankError):

@@ -13,8 +13,9 @@ import numpy as np
 from dspy.dsp.utils.settings import main_thread_config, thread_local_overrides
 
 from memrank.asking import ask, limits, moment
-from memrank.assemble import assemble, with_latency
+from memrank.assemble import assemble, with_latency, with_use
 from memrank.cache import CacheInfo
+from memrank.cancelling import CALLS, Calls
 from memrank.chain import gaps
 from memrank.errors import SpecError, UsageError
 from memrank.fileio import canonical_json, sha256_hex
@@ -31,6 +32,7 @@ from memrank.tenant import Rows
 from memrank.types import Note, Query
 
 if TYPE_CHECKING:  # they bring sqlite3, which a pipeline without a log does without
+    from memrank.remote import Remote
     from memrank.stores.readlog import ReadLog
     from memrank.stores.readlog_review import Decision
 
@@ -114,6 +116,7 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         *,
         namespace: str | None = None,
         reads: Reads | None = None,
+        remote: "Remote | None" = None,
     ) -> None:
         super().__init__()
         found = gaps(spec.stages)
@@ -125,6 +128,7 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         self._given = given
         self._namespace = namespace
         self._reads = reads
+        self._remote = remote
         self._names = tuple(stages)
         for name, stage in stages.items():
             setattr(self, name, stage)
@@ -278,8 +282,16 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
 
     async def aforward(self, query: str | None = None, **arguments: Any) -> Ranking:
         """As `forward`, in a worker thread."""
-        # By the class: dspy warns of every `module.forward` that it does not call itself.
-        return await asyncio.to_thread(type(self).forward, self, query, **arguments)
+        calls = Calls()
+        mark = CALLS.set(calls)
+        try:
+            # By the class: dspy warns of every `module.forward` that it does not call itself.
+            return await asyncio.to_thread(type(self).forward, self, query, **arguments)
+        except asyncio.CancelledError:
+            calls.cancel()
+            raise
+        finally:
+            CALLS.reset(mark)
 
     def _snapshot(self, query: Query, memories: Sequence[Mapping[str, object]] | None) -> Snapshot:
         tolerance = next(s.params.future_tolerance for s in self._stages() if isinstance(s, Prefilter))
@@ -295,11 +307,18 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         pruner = next((stage for stage in stages if isinstance(stage, Pruner)), None)
         protected = pruner.protects(snapshot) if pruner else np.empty(0, dtype=np.int64)
         slate = pool = _open(query, snapshot, limited, protected)
+        reading = self._remote.reading() if self._remote is not None else None
+        if reading is not None:
+            if (calls := CALLS.get()) is not None:
+                calls.made_by(reading)
+            slate = pool = replace(slate, reading=reading)
         for stage in stages:
             slate = stage(slate)
             pool = slate if isinstance(stage, Prefilter) else pool
         text, *others = _context(query, snapshot, limited)
         identity = [self.spec_sha256, snapshot.version, text, query.as_of.isoformat(), *others]
+        if self.spec.lm is not None and self._remote is None:
+            identity.append("no_lm")
         result = assemble(
             slate,
             self.spec,
@@ -307,6 +326,8 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
             spec_sha256=self.spec_sha256,
             store_version=snapshot.version,
         )
+        if reading is not None:
+            result = with_use(result, reading.counts)
         return Read(result=result, pool=pool, final=slate)
 
     def _stages(self) -> list[Stage]:

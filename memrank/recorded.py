@@ -19,6 +19,8 @@ from memrank.tenant import Rows, Tenant
 from memrank.text.tokens import tokenizer_of
 from memrank.types import Floats, Note, Query, TimeOfQuery
 
+SAID = (Column.SAID, Column.JUDGED_BY, Column.SUSPECTED)
+"""What a model that was asked about relevance said, and of whom."""
 LINKED, PROTECTED, KEPT = "linked", "protected", "kept"
 """Names beside those of columns: whether what supersedes a candidate was known at as_of; what the pruner must keep,
 and what it kept."""
@@ -98,10 +100,12 @@ def pool_of(recorded: Recorded, tenant: Tenant) -> Slate:
         rows=rows,
         visible=np.ones(len(rows), dtype=np.bool_),
         protected=recorded.numbers[PROTECTED] > 0,
-        columns={column: recorded.numbers[column] for column in recorded.pool_columns},
+        # A model is not asked again: what it said belongs to what is judged anew.
+        columns={name: recorded.numbers[name] for name in (*recorded.pool_columns, *SAID) if name in recorded.numbers},
         limits=recorded.limits,
         query_terms=weights,
         idf=idf,
+        time=recorded.time,  # where a model read it; rules read it anew
         notes=recorded.pool_notes,
     )
 

@@ -227,7 +227,7 @@ def _judged(pool: Slate, spec: Spec) -> Slate:
         for params in spec.stages:
             if isinstance(params, PrefilterSpec) or (pool.limits.rank_only and isinstance(params, PrunerSpec)):
                 continue
-            slate = make_stage(params, analyzer)[1](slate)
+            slate = make_stage(params, analyzer, spec.lm)[1](slate)
     return slate
 
 

@@ -54,6 +54,9 @@ class Item:
     why: Callable[[], str] = field(repr=False, compare=False)
     outdated_by: str | None = None
     """Id of the memory that seems to state a newer value, though no data say so."""
+    judged_by: str | None = None
+    """Whose word the relevance is: `embedded`, `lm` (the justification is the model's then) or `failed`; None where no
+    model may be asked."""
 
     @cached_property
     def justification(self) -> str:
@@ -105,6 +108,8 @@ class Meta:
     lm_calls: int = 0
     lm_tokens: int = 0
     lm_cost_usd: float = 0.0
+    lm_figures: Mapping[str, float] = field(default_factory=dict)
+    """About what a model was asked: `sent`, `position_bias`, `timeouts`, `invalid`; empty where none may be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +184,7 @@ def to_dict(result: Result) -> dict[str, object]:
             "store_version": meta.store_version,
             "latency_ms": meta.latency_ms,
             **({"cached": True} if meta.cached else {}),
-            "lm": {"calls": meta.lm_calls, "tokens": meta.lm_tokens, "cost_usd": meta.lm_cost_usd},
+            "lm": {"calls": meta.lm_calls, "tokens": meta.lm_tokens, "cost_usd": meta.lm_cost_usd, **meta.lm_figures},
         },
         "notes": [asdict(note) for note in result.notes],
     }
@@ -210,12 +215,15 @@ def _returned(item: Item, combine: str) -> dict[str, object]:
     }
     if combine == "bounded":
         body["alphas"] = dict(item.weights)
+    if item.judged_by is not None:
+        body["judged_by"] = item.judged_by
     if item.summary is not None:
         body["summary"] = item.summary
     return body
 
 
 def _excluded(item: Item) -> dict[str, object]:
+    origin = {} if item.judged_by is None else {"judged_by": item.judged_by}
     return {
         "id": item.id,
         "score": item.score,
@@ -226,4 +234,5 @@ def _excluded(item: Item) -> dict[str, object]:
         "scores": dict(item.scores),
         "planned": item.planned,
         "action": item.action,
+        **origin,
     }

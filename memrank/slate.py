@@ -1,8 +1,9 @@
 """The candidates of one query as a struct of arrays, which each stage extends by named columns."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,15 +88,33 @@ class Column(StrEnum):
     """0 essential to 1 worthless."""
     PLANNED = "planned"
     """Index into ACTIONS: what the decay alone asks for."""
+    SAID = "said"
+    """What the judge said, before calibration; only where a model may be asked."""
+    JUDGED_BY = "judged_by"
+    """Index into JUDGES: whose word the relevance is; only where a model may be asked."""
+    SUSPECTED = "suspected"
+    """Whether its text tries to instruct the judge; only where a model may be asked."""
     ACTION = "action"
     """Index into ACTIONS: what is done, once the budget has spoken."""
 
 
 REASONS = ("", "below_relevance", "stale", "below_min_score", "expired", "invalid_then", "over_budget", "over_top_k")
+JUDGES = ("embedded", "lm", "failed")
+"""`failed`: a model should have judged it, and what the spec says for that case counts."""
 ACTIONS = ("keep_full", "summarize", "drop", "overwrite")
 
 
 TIMELESS = TimeOfQuery(sensitivity=Sensitivity.TIME_AGNOSTIC, period=None, asks_previous=False, evidence="")
+
+
+class Reading(Protocol):
+    """What one read may ask a model through, within its budget and its deadline (`remote.Reading`)."""
+
+    def map(self, jobs: Sequence[Callable[[Any], Any]], /) -> Sequence[Any]:
+        """The answer of every job, each given the model; in the place of those that were not asked, why not."""
+
+    def invalid(self) -> None:
+        """Count an answer that came and cannot be used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +149,12 @@ class Slate:
     summaries: Mapping[int, str] = field(default_factory=dict)
     """Candidate to the summary that stands for it in the context."""
     notes: tuple[Note, ...] = ()
+    reading: Reading | None = field(default=None, repr=False, compare=False)
+    """None where no model may be asked."""
+    justifications: Mapping[int, str] = field(default_factory=dict)
+    """Candidate to what a model said for its relevance."""
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """About what a model was asked, by name; empty where none was."""
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from memrank.pertype import DurationPerType, PerType, RatePerType, ShareOfType
 from memrank.specbase import Section
 from memrank.speccalibration import CalibrationSpec
+from memrank.speclm import LmSpec
 from memrank.specreads import ReadsSpec, ReviewSpec
 from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, Metric, MetricKey, Points, Share, Time
 from memrank.types import Sensitivity
@@ -81,6 +82,9 @@ class TemporalSpec(Section):
     """How fresh each memory is for this query."""
     sensitivity: Sensitivity | Literal["auto"] = "auto"
     """How much age matters: `auto` reads it from the query."""
+    # Not dumped as long as it is the default: the hash of a spec without a model stays what it was.
+    read_time: Literal["embedded", "lm"] = Field(default="embedded", exclude_if=lambda by: by == "embedded")
+    """Who reads it, and the period that a query names: rules, or the spec's language model."""
     clock: Literal["event", "created", "accessed"] = "event"
     """Which time of a memory counts: `event` is event_date, else created_at; `accessed` the later of two."""
     kernel: KernelName = "exponential"
@@ -189,11 +193,22 @@ class SupersessionSpec(Section):
     """How likely it must be. Lower finds more; a wrong find costs one place."""
 
 
+class CascadeSpec(Section):
+    """Asked about are those whose place is open: close to the cut, to a threshold, or to a neighbour at the top."""
+
+    margin: Share = 0.15
+    """How close a score must be for that."""
+    share: Share = 0.2
+    """Share of the candidates that the model is asked about, at the most."""
+
+
 class RankerSpec(Section):
     kind: Literal["ranker.v1"]
     """Relevance, importance and freshness combined; thresholds; superseded facts below their successors."""
-    judge: Literal["embedded"] = "embedded"
-    """Who scores relevance: `embedded` calls no model."""
+    judge: Literal["embedded", "lm", "cascade"] = "embedded"
+    """Who scores relevance: `embedded` calls no model, `lm` asks the spec's about all, `cascade` where it is open."""
+    cascade: CascadeSpec | None = Field(default=None, exclude_if=lambda given: given is None)
+    """judge: cascade: about whom the model is asked; the defaults where it is left out."""
     calibration: CalibrationSpec | None = None
     """Makes what the judge says a probability on your own data: `memrank eval --calibrate` fits it."""
     combine: Literal["weighted", "bounded"] = "weighted"
@@ -227,6 +242,8 @@ class RankerSpec(Section):
             raise ValueError("weights do not go with combine: bounded; allowed: alphas")
         if self.combine == "weighted" and self.alphas is not None:
             raise ValueError("alphas do not go with combine: weighted; allowed: weights")
+        if self.cascade is not None and self.judge != "cascade":
+            raise ValueError("cascade does not go with another judge; allowed: judge: cascade")
         stale_after = float("inf") if self.stale_after is None else self.stale_after
         if (self.staleness_threshold or 0.0) > stale_after:
             raise ValueError("staleness_threshold exceeds stale_after; allowed: stale_after at the most")
@@ -322,8 +339,8 @@ class Spec(Section):
     """What `memrank run SPEC` does when it is given nothing else."""
     index: IndexSpec = IndexSpec()
     """How text is indexed."""
-    lm: None = None
-    """A language model; this version ranks without one."""
+    lm: LmSpec | None = None
+    """A language model for the stages that ask one; `null`: everything is judged on this machine."""
     stages: tuple[StageSpec, ...] = Field(min_length=1, max_length=16)
     """The chain, in order."""
     high_stakes: bool = False
@@ -347,6 +364,18 @@ class Spec(Section):
         if twice:
             raise ValueError(f"{', '.join(twice)} stands more than once; a stage may stand once")
         return stages
+
+    @model_validator(mode="after")
+    def _judges_have_a_model(self) -> Self:
+        asking = []
+        for stage in self.stages:
+            if isinstance(stage, RankerSpec) and stage.judge != "embedded":
+                asking.append(f"judge: {stage.judge}")
+            if isinstance(stage, TemporalSpec) and stage.read_time != "embedded":
+                asking.append(f"read_time: {stage.read_time}")
+        if asking and self.lm is None:
+            raise ValueError(f"{' and '.join(asking)} without a model; allowed: an lm section that names one")
+        return self
 
     @model_validator(mode="after")
     def _high_stakes_are_logged_in_full(self) -> Self:

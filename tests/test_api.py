@@ -237,7 +237,7 @@ def test_acall_leaves_the_loop_free_and_can_be_cancelled(loaded: Pipeline, monke
 def test_the_predictors_are_seen_and_named() -> None:
     assert [name for name, _ in pipeline().named_predictors()] == ["temporal.read_time", "ranker.judge", "pruner.decay"]
     signatures = [predictor.signature.__name__ for predictor in pipeline().predictors()]
-    assert signatures == ["ReadTime", "RankMemories", "PruneContext"]
+    assert signatures == ["QuerySensitivity", "MemoryRanking", "ContextDecay"]
 
 
 def test_a_trace_holds_typed_inputs_and_outputs() -> None:

@@ -32,6 +32,8 @@ SHOWN = 50
 @click.option("--threshold", type=Finite(0, 1), help="Least probability that is reported; 0.5 where left out.")
 @click.option("--top", type=click.IntRange(min=1), help=f"At most so many pairs: {SHOWN} in a table, all in JSON.")
 @click.option("--language", type=click.Choice(["english", "none"]), default="english", show_default=True)
+@click.option("--judge", type=FILE, metavar="SPEC", help="Ask the language model of this spec about each pair, too.")
+@click.option("--strict", is_flag=True, help="A model that does not answer is an error: exit 4.")
 @click.option("--apply", is_flag=True, help="Link each older memory to the newer one; an SQLite store only.")
 @click.option("--undo", is_flag=True, help="Take back every link that --apply has set.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object; its numbers are whole.")
@@ -42,6 +44,8 @@ def contradictions(
     threshold: float | None,
     top: int | None,
     language: str,
+    judge: str | None,
+    strict: bool,
     apply: bool,
     undo: bool,
     as_json: bool,
@@ -52,6 +56,9 @@ def contradictions(
     Memories are compared within one tenant, and within one memory type where both have one. Of two that contradict each
     other, the newer one counts. Nothing is ever deleted: --apply gives the older one `superseded_by`, so that it ranks
     below the newer one and its importance is the floor; --undo takes back what --apply has set.
+
+    With --judge the language model of a spec's `lm` section has the last word on what the rules find, and on what they
+    find less likely; the texts of those pairs then leave this machine, where the model is not on it.
     """
     if apply and undo:
         raise UsageError("--apply and --undo exclude each other")
@@ -68,7 +75,8 @@ def contradictions(
     if undo:
         _say(store, _undo(store, memories), as_json=as_json)
         return
-    pairs = _scan(memories, language, threshold, quiet=quiet)
+    notices = Notices(strict=strict, quiet=quiet)
+    pairs = _judged(memories, language, threshold, judge, notices)
     linked = _link(store, pairs) if apply else None
     shown = pairs[: (top if as_json else top or SHOWN)]
     if as_json:
@@ -83,6 +91,29 @@ def contradictions(
         deliver([f"{json_text(body, indent=2)}\n"], None)
         return
     deliver([f"{_page(len(memories), pairs, shown, linked)}\n"], None)
+
+
+def _judged(
+    memories: Sequence["Memory"], language: str, threshold: float | None, judge: str | None, notices: Notices
+) -> list["Contradiction"]:
+    if judge is None:
+        return _scan(memories, language, threshold, quiet=notices.quiet)
+    from memrank.checking import check_file
+    from memrank.contradictions import THRESHOLD
+    from memrank.registry import open_model
+    from memrank.secondlook import OPEN_FROM, confirmed
+
+    remote = open_model(check_file(judge).spec)
+    least = THRESHOLD if threshold is None else threshold
+    pairs, notes = confirmed(_scan(memories, language, min(least, OPEN_FROM), quiet=notices.quiet), remote, least)
+    notices.show(notes)
+    notices.refuse(notes)
+    return sorted(pairs, key=_order)
+
+
+def _order(pair: "Contradiction") -> tuple[float, str, str, str]:
+    """Likeliest first; ties by tenant and ids."""
+    return -pair.probability, pair.newer.namespace or "", pair.newer.id, pair.older.id
 
 
 def _scan(
@@ -104,7 +135,7 @@ def _scan(
             tenant = Tenant.build(name, index(own, analyzer, vocabulary), vocabulary, analyzer.language)
             bar = _Bar(done, len(own))
             pairs += contradictions(tenant, threshold=least, progress=bar.told)
-    return sorted(pairs, key=lambda pair: (-pair.probability, pair.newer.namespace or "", pair.newer.id, pair.older.id))
+    return sorted(pairs, key=_order)
 
 
 class _Bar:

@@ -16,7 +16,7 @@ from memrank.text.counted import counted
 
 if TYPE_CHECKING:
     from memrank.counters import Counter
-    from memrank.dialogue.prune import Pruned
+    from memrank.dialogue.prune import Pruned, Scorer
 
 FORMATS = ("table", "json", "elements", "element-list", "context", "messages")
 
@@ -41,6 +41,7 @@ def conversation() -> None:
     help="How tokens are counted: estimate, estimate:MARGIN, tiktoken:ENCODING or tokenizers:FILE.",
 )
 @click.option("--phase", metavar="TEXT", help="The phase of the task, where it has any.")
+@click.option("--judge", type=FILE, metavar="SPEC", help="Let the language model of this spec judge, within 800 ms.")
 @click.option("--at", metavar="TIME", help="A time that is kept with the pruning.")
 @click.option(
     "--format",
@@ -52,7 +53,7 @@ def conversation() -> None:
     help=f"One of {', '.join(FORMATS)}.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Short for --format json.")
-@click.option("--strict", is_flag=True, help="Repairs are errors: exit 3.")
+@click.option("--strict", is_flag=True, help="Repairs are errors: exit 3, and 4 for a model.")
 @click.option("--quiet", "-q", is_flag=True, help="No notes on stderr.")
 def prune(
     file: str,
@@ -61,6 +62,7 @@ def prune(
     keep_last_turns: int,
     tokens: str,
     phase: str | None,
+    judge: str | None,
     at: str | None,
     form: str,
     as_json: bool,
@@ -72,6 +74,10 @@ def prune(
     FILE is a conversation that memrank keeps (the pruning is then kept too), a chat export, or JSON Lines, one element
     each: `id`, `role`, `content`, `turn`, `created_at`, `memory_type` (tool_call, tool_output, document), `call_id`,
     `pinned`.
+
+    With --judge the language model of a spec's `lm` section says what each element is worth; what rules protect stays
+    whatever it says. Where it is late (800 ms), away or wrong, the conservative policy holds: what is protected, the
+    last turns and the newest documents stay.
     """
     if as_json and form not in ("table", "json"):
         raise UsageError("--json and --format exclude each other")
@@ -81,6 +87,7 @@ def prune(
     from memrank.dialogue.prune import prune as pruning
 
     counter = token_counter(tokens)
+    scorer = None if judge is None else _scorer(judge, max_tokens)
     limits = Limits(max_tokens=max_tokens, keep_last_turns=keep_last_turns)
     notices = Notices(strict=strict, quiet=quiet, verbose=True)
 
@@ -92,11 +99,20 @@ def prune(
         from memrank.dialogue.conversation import Conversation
 
         with Conversation(file, limits=limits, counter=counter) as kept:
-            pruned = kept.prune(message, phase=phase, at=at, vet=vet)
+            pruned = kept.prune(message, phase=phase, at=at, scorer=scorer, vet=vet)
     else:
-        pruned = pruning(_records(file, notices), message, limits=limits, phase=phase, counter=counter)
+        records = _records(file, notices)
+        pruned = pruning(records, message, limits=limits, phase=phase, counter=counter, scorer=scorer)
         vet(pruned)
     deliver([f"{_text(pruned, 'json' if as_json else form, max_tokens, counter)}\n"], None)
+
+
+def _scorer(spec: str, max_tokens: int) -> "Scorer":
+    from memrank.checking import check_file
+    from memrank.dialogue.modelled import LmScorer
+    from memrank.registry import open_model
+
+    return LmScorer(open_model(check_file(spec).spec), max_tokens=max_tokens)
 
 
 @conversation.command()

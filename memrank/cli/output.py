@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memrank.errors import DataError, UsageError
+from memrank.errors import DataError, ServiceError, UsageError
 
 if TYPE_CHECKING:  # it brings numpy, which help and checks do without
     from memrank.result import Meta
@@ -112,7 +112,9 @@ class Notices:
             tell(f"read {meta.read_id[:8]} needs review: {', '.join(meta.review_reasons)}")
 
     def refuse(self, notes: Iterable["Note"]) -> None:
-        """Under --strict, raise DataError for the first repair or failure."""
+        """Under --strict, raise for the first repair or failure: ServiceError for one of a model, else DataError."""
         grave = next((note for note in notes if note.level != "info"), None)
+        if self.strict and grave is not None and grave.code.startswith("lm_"):
+            raise ServiceError(f"--strict: {grave.detail}", hint="see to the model, or leave out --strict")
         if self.strict and grave is not None:
             raise DataError(f"--strict: {grave.detail}", hint="correct the data, or leave out --strict")

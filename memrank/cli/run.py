@@ -52,6 +52,7 @@ SHOWING_REVIEW = ("table", "json")
 @click.option("--out", "-o", type=FILE, metavar="FILE", help="Write the answer to this file, whole or not at all.")
 @click.option("--strict", is_flag=True, help="Repairs and fallbacks are errors: exit 3 for data, 4 for a model.")
 @click.option("--no-lm", is_flag=True, help="Call no language model, whatever the spec says.")
+@click.option("--no-cache", is_flag=True, help="Keep no answer of a language model from one query to the next.")
 @click.option("--quiet", "-q", is_flag=True, help="No notes and no progress on stderr.")
 @click.option("--verbose", "-v", is_flag=True, help="Informational notes on stderr too.")
 def run(
@@ -71,7 +72,8 @@ def run(
     explain: bool,
     out: str | None,
     strict: bool,
-    no_lm: bool,  # noqa: ARG001 - this version has no model to call, so the promise is kept by doing nothing
+    no_lm: bool,
+    no_cache: bool,
     quiet: bool,
     verbose: bool,
 ) -> None:
@@ -98,7 +100,7 @@ def run(
     }
     from memrank.api import load
 
-    pipeline = load(spec, store=store)
+    pipeline = load(spec, store=store, lm=not no_lm, lm_cache=not no_cache)
     collector.resume()
     notices = Notices(strict=strict, quiet=quiet, verbose=verbose)
     sources: list[str | os.PathLike[str]] = [spec, *_store_file(pipeline, spec, store), *_log_file(pipeline, spec)]

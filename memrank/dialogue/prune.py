@@ -266,7 +266,8 @@ def _judged(
         with scoring(scorer):
             judged = scorer(elements, message)
     except ServiceError as fault:
-        notes.add("failure", "conversation", "conservative", f"the scorer failed ({fault.code}); little is kept")
+        code = "lm_conservative" if fault.code.startswith("lm") else "conservative"
+        notes.add("failure", "conversation", code, f"the scorer failed ({fault.code}); little is kept")
         return _conservative(elements, embedded)
     judged = _checked(judged, len(elements))
     both = zip(embedded.protection, judged.protection, strict=True)

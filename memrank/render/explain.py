@@ -24,7 +24,7 @@ def explain_text(result: Result, spec: Spec) -> str:
     def block(item: Item) -> list[str]:
         lines = [
             f"text        {clip(item.content, CONTENT)}",
-            f"evidence    {clip(item.justification, EVIDENCE)}",
+            f"{'model says' if item.judged_by == 'lm' else 'evidence':<11} {clip(item.justification, EVIDENCE)}",
             f"time        {freshness_text(item, result, temporal)}",
             *(_product(item) if result.combine == "bounded" else _sum(item)),
             *_score(item, ranker, pruner),

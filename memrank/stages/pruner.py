@@ -2,43 +2,21 @@
 stays.
 """
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import dspy
 import numpy as np
-from pydantic import BaseModel, Field
 
 from memrank.score import pack
 from memrank.slate import ACTIONS, REASONS, Column, Slate
 from memrank.spec import PrunerSpec
 from memrank.stages.base import EmbeddedPredict, Stage, asked
-from memrank.stages.views import MemoryView, QueryView, memory_views, query_view
+from memrank.stages.lm.signatures import ContextDecay, ElementDecay, ElementView
 from memrank.stores.base import Snapshot
 from memrank.tenant import BYTES_PER_TOKEN, Rows, count_tokens
 from memrank.text.summary import summarize
 from memrank.text.tokens import Tokenizer
 from memrank.types import Bools, Floats, Notes
-
-
-class ElementDecay(BaseModel):
-    """What one element of the context is still worth."""
-
-    id: str
-    decay_class: int = Field(ge=1, le=5, description="1 critical, 2 high, 3 medium, 4 low, 5 corrected or superseded")
-    action: Literal["keep_full", "summarize", "drop", "overwrite"]
-    rationale: str
-
-
-class PruneContext(dspy.Signature):  # type: ignore[misc]
-    """Decide what each element of an agent's context is still worth for the query. Commitments, open questions, pending
-    actions and pinned elements are never dropped. A corrected or superseded element is class 5. Age alone is no
-    reason.
-    """
-
-    query: QueryView = dspy.InputField()
-    elements: list[MemoryView] = dspy.InputField()
-    max_tokens: int = dspy.InputField()
-    decisions: list[ElementDecay] = dspy.OutputField(desc="exactly one for each element given")
 
 
 class EmbeddedDecay(EmbeddedPredict[Floats]):
@@ -53,12 +31,18 @@ class EmbeddedDecay(EmbeddedPredict[Floats]):
         return np.where(slate[Column.SUPERSEDED] > 0, 1.0, 1.0 - slate[Column.SCORE])
 
     def inputs(self, slate: Slate) -> dict[str, Any]:
-        """Fields of `PruneContext`."""
+        """Fields of `ContextDecay`."""
         budget = slate.limits.max_tokens or self._params.max_tokens
-        return {"query": query_view(slate.query), "elements": memory_views(slate), "max_tokens": budget}
+        elements = []
+        for k in range(len(slate)):
+            memory = slate.memory(k)
+            moment = memory.event_date or memory.created_at
+            date, kind = moment.text if moment else None, memory.memory_type or "memory"
+            elements.append(ElementView(id=memory.id, kind=kind, content=memory.content, date=date))
+        return {"message": slate.query.text, "elements": elements, "max_tokens": budget, "faults": []}
 
     def outputs(self, slate: Slate, answer: Floats) -> dict[str, Any]:
-        """Fields of `PruneContext`."""
+        """Fields of `ContextDecay`."""
         classes = classify(slate, answer, self._params)
         actions = pack.planned(classes, slate[Column.SUPERSEDED_BY] >= 0, _protected(slate))
         decisions = [
@@ -77,13 +61,13 @@ class Pruner(Stage):
     """Plans an action for each ranked or protected candidate and fits what is kept into the budget."""
 
     kind: ClassVar[str] = "pruner.v1"
-    signature: ClassVar[type[dspy.Signature]] = PruneContext
+    signature: ClassVar[type[dspy.Signature]] = ContextDecay
 
     def __init__(self, params: PrunerSpec, tokenizer: Tokenizer) -> None:
         super().__init__()
         self.params = params
         self._tokenizer = tokenizer
-        self.decay = EmbeddedDecay(PruneContext, params)
+        self.decay = EmbeddedDecay(ContextDecay, params)
 
     def protects(self, snapshot: Snapshot) -> Rows:
         """Rows that are kept whatever they score: pinned ones, and the last turns of the conversation.

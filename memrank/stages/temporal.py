@@ -4,40 +4,20 @@ from typing import Any, ClassVar, Literal
 
 import dspy
 import numpy as np
-from pydantic import BaseModel, Field
 
+from memrank.errors import SpecError
 from memrank.pertype import PerType
 from memrank.score import temporal
 from memrank.slate import Column, Slate
 from memrank.spec import TemporalSpec
+from memrank.speclm import LmSpec
 from memrank.stages.base import EmbeddedPredict, Stage, asked
+from memrank.stages.judged import TimeRead
+from memrank.stages.lm.signatures import PeriodView, QuerySensitivity
 from memrank.text.sensitivity import read_time
 from memrank.types import Bools, Floats, Notes, Sensitivity, TimeOfQuery
 
 UNDATED_NEUTRAL = 0.5
-
-
-class PeriodView(BaseModel):
-    """A span of time that a query names; a missing side is open."""
-
-    start: str | None = Field(default=None, description="ISO 8601 UTC, inclusive")
-    end: str | None = Field(default=None, description="ISO 8601 UTC, exclusive")
-
-
-class ReadTime(dspy.Signature):  # type: ignore[misc]
-    """Decide how much the age of a memory matters to this query, and which period it names.
-
-    real-time: the state at this very moment is asked for; anything older than hours is useless.
-    recent: the present state, or what happened lately, is asked for; newer is better.
-    historical: a past time is asked about; age is no fault.
-    time-agnostic: time does not matter (definitions, general facts, questions without any hint of time).
-    """
-
-    query: str = dspy.InputField()
-    as_of: str = dspy.InputField(desc="the moment that now means, ISO 8601 UTC")
-    sensitivity: Literal["real-time", "recent", "historical", "time-agnostic"] = dspy.OutputField()
-    period: PeriodView | None = dspy.OutputField(desc="null when no period is named")
-    asks_previous: bool = dspy.OutputField(desc="whether an earlier value is asked for, which has since changed")
 
 
 class EmbeddedReadTime(EmbeddedPredict[TimeOfQuery]):
@@ -48,11 +28,11 @@ class EmbeddedReadTime(EmbeddedPredict[TimeOfQuery]):
         return read_time(slate.query.text, slate.query.as_of)
 
     def inputs(self, slate: Slate) -> dict[str, Any]:
-        """Fields of `ReadTime`."""
-        return {"query": slate.query.text, "as_of": slate.query.as_of.isoformat()}
+        """Fields of `QuerySensitivity`."""
+        return {"query": slate.query.text, "as_of": slate.query.as_of.isoformat(), "faults": []}
 
     def outputs(self, slate: Slate, answer: TimeOfQuery) -> dict[str, Any]:
-        """Fields of `ReadTime`."""
+        """Fields of `QuerySensitivity`."""
         period = answer.period
         view = period and PeriodView(
             start=period.start.isoformat() if period.start else None,
@@ -65,17 +45,20 @@ class Temporal(Stage):
     """Freshness in [0, 1] and the flags that go with dates."""
 
     kind: ClassVar[str] = "temporal.v1"
-    signature: ClassVar[type[dspy.Signature]] = ReadTime
+    signature: ClassVar[type[dspy.Signature]] = QuerySensitivity
 
-    def __init__(self, params: TemporalSpec) -> None:
+    def __init__(self, params: TemporalSpec, lm: LmSpec | None = None) -> None:
         super().__init__()
         self.params = params
-        self.read_time = EmbeddedReadTime(ReadTime)
+        self.read_time = EmbeddedReadTime(QuerySensitivity) if params.read_time == "embedded" else _model(lm)
 
     def forward(self, slate: Slate) -> Slate:
         """See `Stage`."""
         notes = Notes()
-        time: TimeOfQuery = asked(self.read_time, slate)
+        answer = asked(self.read_time, slate)
+        if isinstance(answer, TimeRead):
+            notes.extend(answer.notes.as_tuple())
+        time: TimeOfQuery = answer.time if isinstance(answer, TimeRead) else answer
         if self.params.sensitivity != "auto":
             time = TimeOfQuery(
                 sensitivity=Sensitivity(self.params.sensitivity),
@@ -159,6 +142,14 @@ class Temporal(Stage):
             case "none":
                 k = np.ones_like(age)
         return temporal.floored(k, params.floor)
+
+
+def _model(lm: LmSpec | None) -> dspy.Module:
+    from memrank.stages.lm.sensitivity import LmReadTime
+
+    if lm is None:
+        raise SpecError(["read_time: lm without a model; allowed: an lm section"])
+    return LmReadTime()
 
 
 def _ageless(time: TimeOfQuery) -> bool:

@@ -1,0 +1,111 @@
+"""`memrank run` with a language model that fails: exit codes with and without --strict, and what is said on stderr."""
+
+import json
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from calling import MEMORIES, SPEC, Answer, call, start, write_lines
+from faults.lm_server import ACTS, LmServer, SlowHeaders
+
+FALLS_BACK = ("401", "500", "429_absurd", "slow", "drip", "cut", "reset", "html", "prose", "nan", "missing_id")
+
+
+def lm_desk(folder: Path, server: LmServer, *more: str) -> Path:
+    """The desk of three memories, judged by the model behind this server."""
+    lm = ["model: local/scripted", f"endpoint: {server.url}", "deadline: 0.4s", "read_deadline: 1s", "retry_wait: 0s"]
+    text = SPEC.replace("kind: ranker.v1,", "kind: ranker.v1, judge: lm,")
+    (folder / "desk.yaml").write_text(f"{text}lm: {{{', '.join([*lm, *more])}}}\n")
+    write_lines(folder / "memories.jsonl", MEMORIES)
+    return folder / "desk.yaml"
+
+
+def listed(answer: Answer) -> list[str]:
+    """The ids of every judged memory."""
+    return sorted(item["id"] for item in answer.json["results"] + answer.json["excluded"])
+
+
+@pytest.mark.parametrize("name", FALLS_BACK)
+def test_a_failing_model_never_stops_a_read(name: str, tmp_path: Path) -> None:
+    with LmServer([ACTS[name]] * 20) as server:
+        answer = call("run", lm_desk(tmp_path, server), "--json")
+    assert answer.code == 0, answer.err
+    assert listed(answer) == ["m1", "m2", "m3"]
+    assert "failure" in {note["level"] for note in answer.json["notes"]}
+    assert answer.err != ""
+
+
+@pytest.mark.parametrize("name", FALLS_BACK)
+def test_under_strict_it_is_an_error_of_a_model(name: str, tmp_path: Path) -> None:
+    with LmServer([ACTS[name]] * 20) as server:
+        answer = call("run", lm_desk(tmp_path, server), "--json", "--strict")
+    assert answer.code == 4, answer.err
+    assert answer.out == ""
+    assert "Traceback" not in answer.err
+
+
+def test_a_repaired_answer_is_an_error_of_a_model_under_strict(tmp_path: Path) -> None:
+    with LmServer([ACTS["percent"]] * 2) as server:
+        spec = lm_desk(tmp_path, server)
+        assert call("run", spec).code == 0
+        assert call("run", spec, "--strict").code == 4
+
+
+def test_a_good_answer_passes_strict(tmp_path: Path) -> None:
+    with LmServer() as server:
+        answer = call("run", lm_desk(tmp_path, server), "--json", "--strict")
+        assert answer.code == 0, answer.err
+        assert len(server.calls) >= 1
+    assert answer.json["meta"]["lm"]["calls"] == len(server.calls)
+
+
+def test_no_lm_calls_nobody_and_ranks_as_without(tmp_path: Path) -> None:
+    with LmServer() as server:
+        answer = call("run", lm_desk(tmp_path, server), "--json", "--no-lm")
+        assert server.connections == 0
+    assert answer.code == 0
+    (tmp_path / "desk.yaml").write_text(SPEC)
+    plain = call("run", tmp_path / "desk.yaml", "--json")
+    assert [item["score"] for item in answer.json["results"]] == [item["score"] for item in plain.json["results"]]
+
+
+def test_many_queries_come_back_in_order_whatever_fails(tmp_path: Path) -> None:
+    rows = [{"id": f"q{k}", "query": f"When does Dana want appointment {k}?"} for k in range(12)]
+    queries = write_lines(tmp_path / "queries.jsonl", rows)
+    with LmServer([ACTS[name] for name in ("500", "nan", "reset", "html", "answer", "cut", "prose")]) as server:
+        answer = call("run", lm_desk(tmp_path, server), "--queries", queries)
+    assert answer.code == 0, answer.err
+    assert [row["query_id"] for row in answer.rows] == [row["id"] for row in rows]
+    assert all(row["results"] for row in answer.rows)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="interrupts of POSIX")
+def test_an_interrupt_ends_a_read_that_waits(tmp_path: Path) -> None:
+    with LmServer([SlowHeaders()] * 20) as server:
+        spec = lm_desk(tmp_path, server)
+        spec.write_text(
+            spec.read_text()
+            .replace("deadline: 0.4s", "deadline: 20s")
+            .replace("read_deadline: 1s", "read_deadline: 25s")
+        )
+        process = start("run", spec, stdout=-1, stderr=-1)
+        waiting = threading.Event()
+        while not server.calls and process.poll() is None:
+            waiting.wait(0.02)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert out == b""
+    assert b"Traceback" not in err
+
+
+def test_a_key_that_is_not_set_is_said_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    with LmServer() as server:
+        answer = call("run", lm_desk(tmp_path, server, "api_key_env: NO_SUCH_KEY"), "--json")
+        assert server.connections == 0
+    assert "NO_SUCH_KEY" in answer.err
+    assert "Traceback" not in answer.err
+    assert answer.out == "" or json.loads(answer.out)
