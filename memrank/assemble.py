@@ -164,6 +164,8 @@ class _View:
         slate = self.slate
         memory = self.memories[k]
         summary, said = slate.summaries.get(k), slate.justifications.get(k)
+        if said is None and self.judged_by[k] == "lm":
+            said = "what the model said was not recorded"
         return _item(
             memory=memory,
             id=memory.id,

@@ -27,7 +27,7 @@ KEPT = 256
 LONGEST = 200_000
 """Characters of an answer that are looked at; a longer one is none."""
 STARTS = 50
-"""Brackets at which a value is looked for in vain before an answer counts as none: each try may read all of the rest."""
+"""Brackets at which a value may be looked for in vain: each try may read all of the rest."""
 THOUGHT = re.compile(r"<(/?)(think|thinking|reasoning)>", re.IGNORECASE)
 OPENING = re.compile(r"[\[{]")
 FENCE = re.compile(r"```[A-Za-z0-9_-]*+\s*+(.*?)```", re.DOTALL)
@@ -51,13 +51,17 @@ def _number(text: str) -> float:
     return number
 
 
+def _integer(text: str) -> int:
+    if len(text) > 300:  # as far as numbers with a point go
+        raise UnreadableError("a number is beyond all bounds")
+    return int(text)
+
+
 def _constant(text: str) -> float:
     raise UnreadableError(f"{text} is no number")
 
 
-DECODER = json.JSONDecoder(
-    object_pairs_hook=_pairs, parse_float=_number, parse_constant=_constant, parse_int=lambda text: int(text[:400])
-)
+DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_float=_number, parse_int=_integer, parse_constant=_constant)
 
 
 def json_value(text: str) -> dict[str, Any] | list[Any]:
@@ -189,10 +193,9 @@ class LmAdapter(dspy.JSONAdapter):  # type: ignore[misc]
             fields = {name: value[name] for name in names if name in value}
             if self._typed:
                 types: dict[str, TypeAdapter[Any]] = self._once("types", signature, _types)
-                fields = {name: types[name].validate_python(field) for name, field in fields.items()}
-        except (UnreadableError, ValidationError) as fault:
-            why = str(fault) if isinstance(fault, UnreadableError) else _faults(fault)
-            raise AdapterParseError("LmAdapter", signature, completion, message=why) from None
+                fields = {name: _typed(name, types[name], field) for name, field in fields.items()}
+        except UnreadableError as fault:
+            raise AdapterParseError("LmAdapter", signature, completion, message=str(fault)) from None
         complete: dict[str, Any] = apply_output_field_defaults(signature, fields)
         if len(complete) != len(names):
             missing = ", ".join(name for name in names if name not in complete)
@@ -236,9 +239,11 @@ def _response_format(signature: type[dspy.Signature]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": model.__name__, "schema": schema, "strict": True}}
 
 
-def _faults(fault: ValidationError) -> str:
-    """What is wrong, and where, without what stood there."""
-    return "; ".join(
-        f"{'.'.join(map(str, error['loc'])) or 'value'}: {error['msg']}"
-        for error in fault.errors(include_input=False, include_url=False, include_context=False)[:10]
-    )
+def _typed(name: str, type_: TypeAdapter[Any], value: object) -> Any:
+    """The value as its type says. Raises UnreadableError with what is wrong and where, not with what stood there."""
+    try:
+        return type_.validate_python(value)
+    except ValidationError as fault:
+        faults = fault.errors(include_input=False, include_url=False, include_context=False)
+        told = [f"{'.'.join(map(str, (name, *each['loc'])))}: {each['msg']}" for each in faults[:10]]
+        raise UnreadableError("; ".join(told)) from None

@@ -15,6 +15,7 @@ from dspy.dsp.utils.settings import main_thread_config, thread_local_overrides
 from memrank.asking import ask, limits, moment
 from memrank.assemble import assemble, with_latency, with_use
 from memrank.cache import CacheInfo
+from memrank.cancelling import CALLS, Calls
 from memrank.chain import gaps
 from memrank.errors import SpecError, UsageError
 from memrank.fileio import canonical_json, sha256_hex
@@ -281,8 +282,16 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
 
     async def aforward(self, query: str | None = None, **arguments: Any) -> Ranking:
         """As `forward`, in a worker thread."""
-        # By the class: dspy warns of every `module.forward` that it does not call itself.
-        return await asyncio.to_thread(type(self).forward, self, query, **arguments)
+        calls = Calls()
+        mark = CALLS.set(calls)
+        try:
+            # By the class: dspy warns of every `module.forward` that it does not call itself.
+            return await asyncio.to_thread(type(self).forward, self, query, **arguments)
+        except asyncio.CancelledError:
+            calls.cancel()
+            raise
+        finally:
+            CALLS.reset(mark)
 
     def _snapshot(self, query: Query, memories: Sequence[Mapping[str, object]] | None) -> Snapshot:
         tolerance = next(s.params.future_tolerance for s in self._stages() if isinstance(s, Prefilter))
@@ -300,6 +309,8 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         slate = pool = _open(query, snapshot, limited, protected)
         reading = self._remote.reading() if self._remote is not None else None
         if reading is not None:
+            if (calls := CALLS.get()) is not None:
+                calls.made_by(reading)
             slate = pool = replace(slate, reading=reading)
         for stage in stages:
             slate = stage(slate)

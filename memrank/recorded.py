@@ -105,6 +105,7 @@ def pool_of(recorded: Recorded, tenant: Tenant) -> Slate:
         limits=recorded.limits,
         query_terms=weights,
         idf=idf,
+        time=recorded.time,  # where a model read it; rules read it anew
         notes=recorded.pool_notes,
     )
 

@@ -82,7 +82,8 @@ class TemporalSpec(Section):
     """How fresh each memory is for this query."""
     sensitivity: Sensitivity | Literal["auto"] = "auto"
     """How much age matters: `auto` reads it from the query."""
-    read_time: Literal["embedded", "lm"] = "embedded"
+    # Not dumped as long as it is the default: the hash of a spec without a model stays what it was.
+    read_time: Literal["embedded", "lm"] = Field(default="embedded", exclude_if=lambda by: by == "embedded")
     """Who reads it, and the period that a query names: rules, or the spec's language model."""
     clock: Literal["event", "created", "accessed"] = "event"
     """Which time of a memory counts: `event` is event_date, else created_at; `accessed` the later of two."""
@@ -206,7 +207,7 @@ class RankerSpec(Section):
     """Relevance, importance and freshness combined; thresholds; superseded facts below their successors."""
     judge: Literal["embedded", "lm", "cascade"] = "embedded"
     """Who scores relevance: `embedded` calls no model, `lm` asks the spec's about all, `cascade` where it is open."""
-    cascade: CascadeSpec | None = None
+    cascade: CascadeSpec | None = Field(default=None, exclude_if=lambda given: given is None)
     """judge: cascade: about whom the model is asked; the defaults where it is left out."""
     calibration: CalibrationSpec | None = None
     """Makes what the judge says a probability on your own data: `memrank eval --calibrate` fits it."""

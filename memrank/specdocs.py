@@ -9,11 +9,13 @@ from memrank import pertype, spec, speccalibration, speclm, specreads
 
 def descriptions() -> dict[tuple[str, str], str]:
     """(model, field) to its description, of every field of the spec that is documented."""
-    found = {}
+    found: dict[tuple[str, str], str] = {}
     sources = (pertype, spec, speccalibration, speclm, specreads)
     for model in chain.from_iterable(ast.parse(inspect.getsource(module)).body for module in sources):
         if not isinstance(model, ast.ClassDef):
             continue
+        bases = {base.id for base in model.bases if isinstance(base, ast.Name)}
+        found.update({(model.name, field): text for (name, field), text in found.items() if name in bases})
         for field, text in pairwise(model.body):
             if (
                 isinstance(field, ast.AnnAssign)

@@ -222,8 +222,6 @@ def _allowed(schemas: Iterable[Schema], schema: Schema, node: Node) -> tuple[lis
             values.update((str(value), None) for value in named)
             if not named:
                 forms[_form(leaf)] = None
-        if list(forms) == ["null"] and not values:
-            forms = {f"null ({one.get('description', 'nothing else')})": None}
     return list(values), list(forms)
 
 

@@ -1,5 +1,6 @@
 """The section of the spec about a language model: which one, where, and what it may cost. Keys are only ever named."""
 
+import re
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
@@ -9,8 +10,21 @@ from memrank.specbase import Section
 from memrank.specvalues import Count, Duration, Grace
 
 MODEL_PATTERN = r"^[A-Za-z0-9_.-]{1,64}/\S{1,200}$"
-VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]{0,127}$"
+VARIABLE_PATTERN = r"^[A-Z_][A-Z0-9_]{0,127}$"
+"""In capitals: what else stands there might be the key itself."""
 ENDPOINT_PATTERN = r"^https?://\S{1,500}$"
+
+
+def _model(text: str) -> str:
+    if re.fullmatch(MODEL_PATTERN[1:-1], text):  # `$` would let a line end pass
+        return text
+    raise ValueError("this is no model; allowed: PROVIDER/NAME, such as openai/gpt-4o-mini")
+
+
+def _variable(text: str) -> str:
+    if re.fullmatch(VARIABLE_PATTERN[1:-1], text):
+        return text
+    raise ValueError("this is no name of an environment variable; allowed: capitals, digits and _, such as MY_API_KEY")
 
 
 def _endpoint(text: str) -> str:
@@ -27,8 +41,16 @@ def _endpoint(text: str) -> str:
     return text.rstrip("/")
 
 
-Model = Annotated[str, Field(pattern=MODEL_PATTERN)]
-Variable = Annotated[str, Field(pattern=VARIABLE_PATTERN)]
+Model = Annotated[
+    str,
+    AfterValidator(_model),
+    WithJsonSchema({"type": "string", "pattern": MODEL_PATTERN, "examples": ["openai/gpt-4o-mini"]}),
+]
+Variable = Annotated[
+    str,
+    AfterValidator(_variable),
+    WithJsonSchema({"type": "string", "pattern": VARIABLE_PATTERN, "examples": ["MY_API_KEY"]}),
+]
 Endpoint = Annotated[
     str,
     AfterValidator(_endpoint),

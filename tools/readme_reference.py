@@ -169,9 +169,9 @@ def _is_section(reference: str) -> bool:
 
 
 def _references(entry: Schema) -> list[str]:
-    """The sections that a value may be: direct, as one of several, or as the value of any key."""
-    others = entry.get("additionalProperties")
-    inner = [*entry.get("anyOf", ()), *([others] if isinstance(others, dict) else [])]
+    """The sections that a value may be: direct, as one of several, as an entry, or as the value of any key."""
+    others = [entry.get("additionalProperties"), entry.get("items")]
+    inner = [*entry.get("anyOf", ()), *(one for one in others if isinstance(one, dict))]
     return [one["$ref"] for one in (entry, *inner) if "$ref" in one]
 
 
@@ -213,15 +213,15 @@ def _form(entry: Schema, schema: Schema) -> str:
         case "string" if "90s" in entry.get("examples", ()):
             return "duration"
         case "string":
-            return "time" if "examples" in entry else "text"
+            return "time" if entry.get("examples") == ["2026-03-20T09:00:00Z"] else "text"
         case "integer" | "number" as kind:
             return ("whole number" if kind == "integer" else "number") + _range(entry)
         case "boolean":
             return "`true`, `false`"
         case "array":
-            return {"string": "list of texts", "number": "list of numbers"}.get(
-                entry["items"].get("type"), "list of stages"
-            )
+            several = "list of stages" if "oneOf" in entry["items"] else "list of sections"
+            named = {"string": "list of texts", "number": "list of numbers"}
+            return named.get(entry["items"].get("type"), several)
         case "null":
             return "`null`"
         case _:

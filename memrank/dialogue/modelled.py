@@ -1,4 +1,4 @@
-"""A conversation judged by a language model: a `Scorer` that is given 800 ms, after which the conservative policy holds."""
+"""A conversation judged by a language model: a `Scorer` with 800 ms, after which the conservative policy holds."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

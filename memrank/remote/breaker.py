@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 WINDOW = 30.0
 """Seconds that a server that failed is left alone."""
-FAILURES = 5
-"""Failures in a row that open it; a connection that is refused does so at once."""
+FAILURES = 10
+"""Failures in a row that open it; a connection that is refused does so at once. A server of whose calls three in ten
+fail at random is still of use, and five of those in a row are no rare thing."""
 
 
 class Breaker:

@@ -78,7 +78,10 @@ class Reading:
         self._under_way: set[Attempt] = set()
         self._lock = threading.Lock()
         self.lm: dspy.LM = Model(remote.targets[0].name, engine=Engine(self), cache=False, num_retries=0)
-        """The model, for `predict(..., lm=reading.lm)`. Its calls raise LmError and nothing else of the outer world."""
+        """The model, for `predict(..., lm=reading.lm)`. Its calls raise LmError and nothing else of the outer world.
+
+        Outside `map` the look-up of the server's name, which nothing can end, may take longer than the deadline.
+        """
 
     @property
     def counts(self) -> Counts:

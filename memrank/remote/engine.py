@@ -121,6 +121,8 @@ class Engine:
             return response
         except LmError as fault:
             outcome = fault.code
+            if isinstance(fault, LmTimeout) and attempt.sent:  # what was sent is paid for, as far as anybody knows
+                used = _Used(_tokens_in(request), 0, target.cost(_tokens_in(request), 0))
             raise
         finally:
             _tell(target, outcome, attempt)

@@ -26,11 +26,12 @@ class Target:
         self.spec = spec
         self.name = spec.model
         self.breaker = Breaker(clock)
-        self._environ = environ
+        self._environ = _Unshown(environ)
+        self.variable = spec.api_key_env
+        """The environment variable that the key stands in; the provider's own where the spec names none."""
+        self._key = _key(environ, self.variable)
         self._known = Known() if spec.endpoint is not None else known(spec.model)
         self._transport = TimedTransport(trust_env=urlsplit(spec.endpoint or "").hostname not in LOOPBACK)
-        self.variable = spec.api_key_env
-        self._key = environ.get(spec.api_key_env) if spec.api_key_env is not None else None
         self._engine = LM15Engine(self._config(), model_type="chat")
         self._wire_model = f"{SERVER}:{self.name.partition('/')[2]}" if spec.endpoint is not None else self.name
         if spec.endpoint is None:
@@ -56,6 +57,9 @@ class Target:
         if self.spec.api_key_env is not None and not self._key:
             hint = f"set the environment variable {self.spec.api_key_env}"
             raise LmRefused(f"{self.name}: the key is missing", hint=hint)
+        if not (self._key.isascii() and self._key.isprintable()):
+            hint = f"look at the environment variable {self.variable}"
+            raise LmRefused(f"{self.name}: the key holds characters that no key can hold", hint=hint)
         sent = replace(request, model=self._wire_model)
         if not self.response_schema and request.config.response_format is not None:
             sent = replace(sent, config=replace(request.config, response_format=None))
@@ -81,11 +85,34 @@ class Target:
         except (lm15.LM15Error, ValueError):
             hint = "such as openai/gpt-4o-mini; or give the lm.endpoint of a server"
             raise UsageError(f"lm.model: {self.name} names no provider that is known", hint=hint) from None
+        if self.variable is None:
+            named = _variables(found.provider)
+            self.variable = next((name for name in named if _key(self._environ, name)), next(iter(named), None))
+            self._key = _key(self._environ, self.variable)
         if self._key:
             config = replace(self._engine.config, api_keys={found.provider: self._key})
             self._engine = LM15Engine(config, model_type="chat")
-        elif self.variable is None:
-            self.variable = next(iter(_variables(found.provider)), None)
+
+
+class _Key(str):
+    """A key, which tracebacks and debuggers that show values do not show."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<a key>"
+
+
+class _Unshown(dict[str, str]):
+    """Variables of the environment, of which the same holds."""
+
+    def __repr__(self) -> str:
+        return "<the environment>"
+
+
+def _key(environ: Mapping[str, str], variable: str | None) -> _Key:
+    """The key in a variable, without the line end that `$(cat FILE)` or a copy may leave; empty where there is none."""
+    return _Key(environ.get(variable, "").strip() if variable is not None else "")
 
 
 def _variables(provider: str) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 see.
 """
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from memrank.slate import Slate
 from memrank.types import Query
@@ -10,6 +10,11 @@ from memrank.types import Query
 
 class _View(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_serializer(mode="wrap")
+    def _said(self, write: SerializerFunctionWrapHandler) -> dict[str, object]:
+        """Without what is not known: it would be a third of a prompt."""
+        return {name: value for name, value in write(self).items() if value is not None and value != []}
 
 
 class QueryView(_View):

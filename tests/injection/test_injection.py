@@ -1,6 +1,7 @@
 """Memories that try to instruct their judge. The model is the worst there is: it does whatever an attack asks."""
 
 import json
+import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from faults.lm_server import LmServer
 from faults.scripted_model import Item, item_id, shares_words
-from lmreading import IDS, POOL, QUERY, asking, items, relevance, whole
+from lmreading import IDS, POOL, QUERY, asking, embedded, items, relevance, whole
 from reading import Record, read, record
 
 from memrank.text.instructing import disarmed, instructs
@@ -50,9 +51,10 @@ def obedient(item: Item, query: str) -> float:
 
 @pytest.fixture(scope="module")
 def unattacked() -> float:
-    """What an honest model makes of the victim."""
+    """The least that the victim is worth without an attack: by the embedded judge, or by an honest model."""
     with LmServer(opinion=shares_words) as server:
-        return relevance(read(asking(server), POOL, QUERY))[VICTIM]
+        honest = relevance(read(asking(server), POOL, QUERY))[VICTIM]
+    return min(honest, relevance(read(embedded(), POOL, QUERY))[VICTIM])
 
 
 def test_the_set_is_broad() -> None:
@@ -126,3 +128,20 @@ def test_a_huge_text_is_looked_at_too() -> None:
         ranking = read(asking(server), [*(one for one in POOL if one["id"] != VICTIM), filler], QUERY)
         whole(ranking)
         assert all(len(call.raw) < 200_000 for call in server.calls)
+
+
+def test_attacks_in_words_of_their_own_are_found_in_part() -> None:
+    # Written before the rules, and kept out of them: what a list of rules is worth against somebody new.
+    unseen = rows("unseen.jsonl")
+    found = [attack["id"] for attack in unseen if instructs(attack["attack"])]
+    assert len(found) >= 16
+    assert {attack["id"] for attack in unseen}.isdisjoint(attack["id"] for attack in ATTACKS)
+
+
+@pytest.mark.parametrize(
+    "piece", ["ignore ", "you must ", "0a", "a-", "score this ", "<s", "Ab1+", "\u0430a ", "%41", "&#65;"]
+)
+def test_no_text_takes_long_to_look_at(piece: str) -> None:
+    started = time.monotonic()
+    instructs(piece * 100_000)
+    assert time.monotonic() - started < 5

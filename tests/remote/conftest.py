@@ -30,9 +30,3 @@ def remote() -> Iterator[Callable[..., Remote]]:
     yield make
     for each in made:
         each.close()
-
-
-def ask(lm: dspy.LM) -> str:
-    """One call; the text of the answer."""
-    text: str = lm("Hello")[0]
-    return text

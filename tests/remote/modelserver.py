@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import dspy
+
 Act = Callable[["Server", socket.socket], None]
 
 
@@ -156,3 +158,9 @@ def closed_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
+
+
+def ask(lm: dspy.LM) -> str:
+    """One call; the text of the answer."""
+    text: str = lm("Hello")[0]
+    return text

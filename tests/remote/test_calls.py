@@ -1,5 +1,6 @@
 """One call: what a server may do, what comes of it, how often it is asked, and what is counted."""
 
+import json
 import pickle
 import socket
 import sys
@@ -9,9 +10,11 @@ from pathlib import Path
 
 import dspy
 import pytest
-from remote.conftest import ask
+from dspy._vendor.lm15.transports import ConnectError
+from dspy._vendor.lm15.transports._types import TransportRequest
 from remote.modelserver import (
     Act,
+    ask,
     closed_port,
     completion,
     cuts,
@@ -37,11 +40,13 @@ from memrank.errors import (
     UsageError,
 )
 from memrank.remote import Counts, Remote
+from memrank.remote.wire import TimedTransport
 from memrank.speclm import LmSpec
 
 Make = Callable[..., Remote]
 
 HTML = http(b"<html>Sign in to the hotel's network</html>", kind="text/html")
+DOOMSDAY = "Fri, 31 Dec 2100 23:59:59 GMT"
 CUT = http(completion("fine"))[:-20]
 
 
@@ -103,6 +108,10 @@ def test_tokens_are_estimated_where_the_server_counts_none(remote: Make) -> None
         pytest.param(status("429 Slow down", headers="Retry-After: 0\r\n"), LmLimited, 2, id="429-now"),
         pytest.param(status("429 Slow down", headers="Retry-After: 1e9\r\n"), LmLimited, 1, id="429-absurd"),
         pytest.param(status("503 Busy", headers="Retry-After: 86400\r\n"), LmServerError, 1, id="503-tomorrow"),
+        pytest.param(status("503 Busy", headers="Retry-After: -5\r\n"), LmServerError, 2, id="503-past"),
+        pytest.param(status("503 Busy", headers="Retry-After: nan\r\n"), LmServerError, 2, id="503-nan"),
+        pytest.param(status("503 Busy", headers="Retry-After: soon\r\n"), LmServerError, 2, id="503-soon"),
+        pytest.param(status("503 Busy", headers=f"Retry-After: {DOOMSDAY}\r\n"), LmServerError, 1, id="503-date"),
         pytest.param(status("401 Who?"), LmRefused, 1, id="401"),
         pytest.param(status("403 No"), LmRefused, 1, id="403"),
         pytest.param(status("402 Pay"), LmRefused, 1, id="402"),
@@ -248,6 +257,31 @@ def test_a_missing_key_is_named_and_nothing_is_sent(remote: Make) -> None:
     assert server.connections == reading.counts.calls == len(reading.calls) == 0
 
 
+def test_a_line_end_is_no_part_of_a_key(remote: Make) -> None:
+    with serving(says("fine")) as server:
+        ask(remote(server.endpoint, api_key_env="K", environ={"K": " sk-1\r\n"}).reading().lm)
+    assert "Authorization: Bearer sk-1\r\n" in server.heads[0] + "\r\n"
+
+
+@pytest.mark.parametrize("key", ["sk-1\nHost: evil", "sk-\u20ac", "sk-\x00"])
+def test_a_key_that_no_header_can_hold_is_refused(key: str, remote: Make) -> None:
+    with serving(says("fine")) as server:
+        reading = remote(server.endpoint, api_key_env="K", environ={"K": key}).reading()
+        with pytest.raises(LmRefused, match="characters") as raised:
+            ask(reading.lm)
+    assert "variable K" in str(raised.value)
+    assert "sk-" not in str(raised.value)
+    assert server.connections == 0
+
+
+def test_what_was_sent_counts_where_no_answer_came(remote: Make) -> None:
+    with serving(hangs) as server:
+        reading = remote(server.endpoint, deadline="0.05s", retries=0, price={"input": 5, "output": 5}).reading()
+        with pytest.raises(LmTimeout):
+            ask(reading.lm)
+    assert (reading.counts.tokens_in, reading.counts.cost_usd) == (2, pytest.approx(10e-6))
+
+
 def test_the_key_of_a_known_provider_is_looked_for_in_what_was_given() -> None:
     made = Remote(LmSpec(model="openai/gpt-4o-mini"), environ={})
     with pytest.raises(LmRefused) as raised:
@@ -300,13 +334,71 @@ def test_many_calls_at_once_learn_from_the_first_that_it_is_down(remote: Make, m
     assert (refusing.tried, reading.counts.calls, reading.counts.failures) == (1, 1, 1)
 
 
+def test_it_is_tried_again_once_a_window(remote: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusing = _Refusing(monkeypatch)
+    shift = [0.0]
+    spec = LmSpec(model="local/m", endpoint=f"http://127.0.0.1:{closed_port()}/v1")
+    made = Remote(spec, environ={}, clock=lambda: time.monotonic() + shift[0])
+    for window in range(1, 4):
+        for _ in range(3):
+            made.reading().map([ask] * 4)
+        assert refusing.tried == window
+        shift[0] += 31
+
+
+def test_a_server_that_comes_back_is_used_again() -> None:
+    shift = [0.0]
+    with serving(*[status("500 Oops")] * 10, says("fine")) as server:
+        spec = LmSpec(model="local/m", endpoint=server.endpoint, retries=0)
+        made = Remote(spec, environ={}, clock=lambda: time.monotonic() + shift[0])
+        for _ in range(10):
+            with pytest.raises(LmServerError):
+                ask(made.reading().lm)
+        with pytest.raises(LmUnreachable, match="left alone"):
+            ask(made.reading().lm)
+        shift[0] += 31
+        assert made.reading().map([ask] * 3).count("fine") >= 1
+        assert made.reading().map([ask] * 3) == ["fine"] * 3
+        made.close()
+
+
+@pytest.mark.parametrize(
+    ("model", "url", "limit"),
+    [
+        ("openai/gpt-4o-mini", "https://api.openai.com/v1/chat/completions", "max_completion_tokens"),
+        ("openai/gpt-5-mini", "https://api.openai.com/v1/chat/completions", "max_completion_tokens"),
+        ("anthropic/claude-sonnet-4-5", "https://api.anthropic.com/v1/messages", "max_tokens"),
+        ("groq/llama-3.1-8b-instant", "https://api.groq.com/openai/v1/chat/completions", "max_tokens"),
+    ],
+)
+def test_known_providers_are_reached_natively(
+    model: str, url: str, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[TransportRequest] = []
+
+    def stream(transport: TimedTransport, request: TransportRequest) -> None:
+        sent.append(request)
+        raise ConnectError("not from here")
+
+    monkeypatch.setattr(TimedTransport, "stream", stream)
+    spec = LmSpec(model=model, api_key_env="MY_KEY", temperature=None, max_tokens=77, retries=0)
+    with pytest.raises(LmUnreachable):
+        ask(Remote(spec, environ={"MY_KEY": "sk-1", "OPENAI_API_KEY": "sk-other"}).reading().lm)
+    [request] = sent
+    assert request.url == url
+    assert any("sk-1" in value for _, value in request.headers)
+    assert not any("sk-other" in value for _, value in request.headers)
+    body = json.loads(request.body)
+    assert (body["model"], body[limit]) == (model.partition("/")[2], 77)
+
+
 def test_failures_in_a_row_open_the_breaker(remote: Make) -> None:
     with serving(status("500 Oops")) as server:
         made = remote(server.endpoint, retries=0)
         for _ in range(20):
             with pytest.raises((LmServerError, LmUnreachable)):
                 ask(made.reading().lm)
-    assert len(server.bodies) == 5
+    assert len(server.bodies) == 10
 
 
 def test_calls_cut_short_by_their_read_do_not(remote: Make) -> None:
@@ -353,7 +445,8 @@ def test_calls_that_fail_leave_no_descriptors(remote: Make) -> None:
 def test_keys_stand_in_no_representation(remote: Make) -> None:
     made = remote("http://127.0.0.1:1", api_key_env="K", environ={"K": "sk-secret-key"})
     reading = made.reading()
-    for thing in (made, reading, made.targets[0], reading.lm, vars(made), vars(reading), vars(reading.lm)):
+    target = made.targets[0]
+    for thing in (*(vars(one) for one in (made, reading, reading.lm, target)), target._engine.config):
         assert "sk-secret-key" not in repr(thing)
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(made)

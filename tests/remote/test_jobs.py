@@ -12,8 +12,7 @@ from pathlib import Path
 
 import dspy
 import pytest
-from remote.conftest import ask
-from remote.modelserver import Server, completion, hangs, http, says, serving, status
+from remote.modelserver import Server, ask, completion, hangs, http, says, serving, status
 
 from memrank.errors import LmBudget, LmRefused, LmServerError
 from memrank.remote import Remote, Unanswered

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 
 import dspy
 
-from memrank.errors import LmBroken, LmTimeout, ServiceError
+from memrank.errors import (
+    LmBroken,
+    LmBudget,
+    LmError,
+    LmLimited,
+    LmRefused,
+    LmServerError,
+    LmTimeout,
+    LmUnreachable,
+)
 from memrank.lmanswers import AnswerError, Repairs, choice, text, whole
 from memrank.slate import ACTIONS, Reading
 from memrank.stages.lm.asking import ask
@@ -14,6 +23,12 @@ from memrank.stages.lm.signatures import ContextDecay, ElementView
 
 FITTING = {1: ("keep_full",), 2: ("keep_full",), 3: ("summarize",), 4: ("drop",), 5: ("overwrite", "drop")}
 """The actions that go with each class."""
+
+ERRORS: Mapping[str, type[LmError]] = {
+    "lm_deadline": LmTimeout,
+    "lm_invalid": LmBroken,
+    **{one.code: one for one in (LmTimeout, LmUnreachable, LmRefused, LmLimited, LmServerError, LmBudget, LmBroken)},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +52,7 @@ class LmDecay(dspy.Module):  # type: ignore[misc]
     ) -> list[Worth]:
         """The worth of every element, in their order.
 
-        Raises ServiceError where an element has no valid answer, or not in time: half a judgement is none.
+        Raises LmError where an element has no valid answer, or not in time: half a judgement is none.
         """
         views = {element.id: element for element in elements}
         ids = list(views)
@@ -49,7 +64,7 @@ class LmDecay(dspy.Module):  # type: ignore[misc]
 
         answers = ask(self.predict, reading, groups, inputs, "decisions", worth)
         for code in answers.failed.values():
-            raise _error(code)(answers.details[code])
+            raise ERRORS.get(code, LmError)(answers.details[code])
         return [answers.accepted[one] for one in ids]
 
 
@@ -60,9 +75,3 @@ def worth(fields: Mapping[str, object], repairs: Repairs) -> Worth:
     if action not in FITTING[level]:
         raise AnswerError(f"class {level} does not go with {action}; it must be {' or '.join(FITTING[level])}")
     return Worth(decay_class=level, rationale=text(fields.get("rationale"), "rationale", repairs))
-
-
-def _error(code: str) -> type[ServiceError]:
-    if code in ("lm_timeout", "lm_deadline"):
-        return LmTimeout
-    return LmBroken if code == "lm_invalid" else ServiceError

@@ -19,9 +19,6 @@ from memrank.stages.lm.signatures import MemoryRanking
 from memrank.tenant import Rows
 from memrank.types import Floats, Notes
 
-INFLUENCE = 0.05
-"""What a memory whose text tries to instruct the judge may gain over the embedded judge's word."""
-
 Pick = Callable[[Slate, Floats], Rows]
 """Candidates that the model is asked about, given the embedded judge's relevance; the most urgent ones first."""
 
@@ -30,7 +27,8 @@ class LmRelevance(dspy.Module):  # type: ignore[misc]
     """Asks the model of the read about the candidates picked; the embedded judge speaks for all others.
 
     Bounded influence: a memory whose text tries to instruct its judge (`text.instructing`) is shown without that part,
-    is flagged `injection_suspected`, and its relevance is at most the embedded judge's plus INFLUENCE.
+    is flagged `injection_suspected`, and its relevance is at most the embedded judge's, which the words of an attack
+    move by less than .05 (`tests/injection`): no room is left above it.
     A candidate without a valid judgement keeps the embedded judge's relevance, or 0 under `on_error: zero`, and is
     flagged `scoring_error`. Nothing but relevance and its justification is taken from the model.
     """
@@ -85,7 +83,7 @@ class LmRelevance(dspy.Module):  # type: ignore[misc]
                 relevance[k] = first[k] if self._spec.on_error == "embedded" else 0.0
                 continue
             by_model[k] = True
-            most = min(1.0, first[k] + INFLUENCE) if suspected[k] else 1.0
+            most = float(first[k]) if suspected[k] else 1.0
             relevance[k] = min(found.relevance, most)
             said[k] = found.justification
         return Judged(

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import dspy
 
 from memrank.lmanswers import AnswerError, Repairs, choice
-from memrank.slate import Slate
+from memrank.slate import TIMELESS, Slate
 from memrank.stages.judged import TimeRead
 from memrank.stages.lm.asking import ask_each
 from memrank.stages.lm.demos import SENSITIVITY
@@ -35,6 +35,8 @@ class LmReadTime(dspy.Module):  # type: ignore[misc]
 
     def _read(self, slate: Slate) -> TimeRead:
         notes = Notes()
+        if slate.reading is None and slate.time is not TIMELESS:  # a record, of what the model read then
+            return TimeRead(time=slate.time, notes=notes)
         rules = read_time(slate.query.text, slate.query.as_of)
         if slate.reading is None:
             notes.add("info", "temporal", "no_lm", "no model was asked: rules read the query's relation to time")
