@@ -288,16 +288,18 @@ def _known(estimate: Estimate) -> Estimate | None:
 
 
 def gained(of: Mapping[str, Mapping[str, Estimate]]) -> str:
-    """What the cascade brings, in a sentence."""
+    """What the cascade brings, in a sentence or two."""
     share = share_of_gain(of, "nDCG@10")
+    gain = of["lm"]["nDCG@10"].minus(of["embedded"]["nDCG@10"])
     sent = of["cascade"]["sent"].mean / of["lm"]["sent"].mean if of["lm"]["sent"].mean else math.nan
     if share is None:
         return (
             f"nDCG@10: the model gains nothing over the embedded judge; the cascade sends {sent:.0%} of its candidates."
         )
-    return (
+    said = (
         f"nDCG@10: the cascade brings {share:.0%} of the model's gain (aim {AIM:.0%}) for {sent:.0%} of its candidates."
     )
+    return said if gain.low > 0 else f"{said} The gain itself may be none: that share says nothing."
 
 
 def table_of(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -8,9 +8,12 @@ from typing import Any
 
 import goldens
 import judges
+import numpy as np
 import pytest
 from faults.lm_server import Answer, LmServer, Status
 from faults.scripted_model import Item
+
+from memrank.score.intervals import Bootstrap
 
 NOW = "2026-03-20T09:00:00Z"
 WHEN = "2026-03-01T00:00:00Z"
@@ -87,6 +90,7 @@ def test_a_model_that_knows_is_better_and_its_cost_is_told(folder: Path) -> None
     assert cascade["sent"]["mean"] <= 1
     assert "3 queries, 5 candidates each" in text
     assert "lm - embedded" in text
+    assert "of the model's gain" in text or "gains nothing" in text
 
 
 def test_a_model_that_is_worse_is_called_worse(folder: Path) -> None:
@@ -162,3 +166,19 @@ def test_what_cannot_be_measured_is_refused(wrong: list[str], capsys: pytest.Cap
     with pytest.raises(SystemExit):
         judges.parsed(["folder", "--model", "local/x", *wrong])
     assert "usage" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("spread", "says_nothing"),
+    [([0.3, 0.4, 0.35, 0.3, 0.4], False), ([0.9, -0.7, 0.8, -0.6, 0.1], True)],
+)
+def test_a_gain_that_chance_explains_has_no_share(spread: list[float], says_nothing: bool) -> None:
+    bootstrap = Bootstrap([str(place) for place in range(5)], seed=1, resamples=500)
+    of = {
+        "embedded": {"nDCG@10": bootstrap.estimate(np.zeros(5)), "sent": bootstrap.estimate(np.zeros(5))},
+        "lm": {"nDCG@10": bootstrap.estimate(np.array(spread)), "sent": bootstrap.estimate(np.full(5, 10.0))},
+        "cascade": {"nDCG@10": bootstrap.estimate(np.array(spread) / 2), "sent": bootstrap.estimate(np.full(5, 2.0))},
+    }
+    said = judges.gained(of)
+    assert "brings 50% of the model's gain (aim 95%) for 20% of its candidates" in said
+    assert ("says nothing" in said) is says_nothing
