@@ -21,7 +21,7 @@ LONGEST_MESSAGE = 400
 _SECRET_KEY = re.compile(
     r"(?:.*[_-])?(?:api[_-]?key|secret(?:[_-]?key)?|token|password|passwd|credentials?|private[_-]?key)", re.IGNORECASE
 )
-_SECRET_VALUE = re.compile(r"(?:Bearer |sk-|hf_|gh[a-z]_|xox[a-z]-|AKIA|AIza|eyJ)[A-Za-z0-9_.-]{12,}")
+_SECRET_VALUE = re.compile(r"(?<![A-Za-z0-9])(?:Bearer |sk-|hf_|gh[a-z]_|xox[a-z]-|AKIA|AIza|eyJ)[A-Za-z0-9_.-]{12,}")
 _ROOT: Path = ()
 _NAME_IT = "a secret stands in the spec; allowed: the name of an environment variable, as api_key_env: NAME"
 
@@ -121,7 +121,7 @@ def _what(item: _Problem, root: Node, schema: Schema) -> str:
     values, forms = _allowed(_schemas_at(schema, root, item.path), schema, item.node)
     allowed = " or ".join(filter(None, [", ".join(values), *forms]))
     given = item.node.value
-    if item.kind == "value_error" and not (isinstance(given, str) and _SECRET_VALUE.match(given)):
+    if item.kind == "value_error" and not (isinstance(given, str) and _SECRET_VALUE.search(given)):
         message = printable(item.message, limit=LONGEST_MESSAGE)
         return message if ";" in message else f"{message}; allowed: {allowed}"
     if item.kind in ("missing", "union_tag_not_found"):
@@ -153,7 +153,7 @@ _NOUNS: Mapping[type, str] = {str: "text", bool: "a boolean", int: "a whole numb
 
 def _shown(given: object) -> str:
     if isinstance(given, str):
-        return "a text that looks like a secret" if _SECRET_VALUE.match(given) else f'"{printable(given)}"'
+        return "a text that looks like a secret" if _SECRET_VALUE.search(given) else f'"{printable(given)}"'
     return (
         {None: "null", True: "true", False: "false"}[given] if given is None or isinstance(given, bool) else str(given)
     )
