@@ -28,10 +28,10 @@ import numpy as np
 import quality
 import ranking
 import tables
-from dialogue import spearman
 
 from memrank.pipeline import Pipeline, Ranking
 from memrank.registry import build
+from memrank.score.agreement import spearman
 from memrank.score.intervals import Bootstrap, Estimate
 from memrank.spec import PrefilterSpec, RankerSpec, Spec
 from memrank.specfile import spec_sha256
