@@ -145,12 +145,13 @@ def test_an_engine_uses_the_transport_it_is_given() -> None:
     access = lm15.AccessPolicy(provider="memrank-endpoint", base_url="http://127.0.0.1:1/v1")
     compat = lm15.OpenAIChatCompat.preset("vllm")
     server = lm15.ProviderDefinition.chat(access, compat=compat, placeholder_key="none")
+    registered = lm15.registered_providers()
     engine = LM15Engine(lm15.RouterConfig(providers=(server,), transport=Refusing(), env={}), model_type="chat")
     request = lm15.Request(model="memrank-endpoint:some/model", messages=(lm15.Message.user("Hello"),))
     with pytest.raises(lm15.TransportError) as raised:
         engine.complete(request)
     assert isinstance(raised.value.__cause__, ConnectError)
-    assert lm15.registered_providers() == ()
+    assert lm15.registered_providers() == registered
 
 
 def test_timeouts_of_the_transport_are_told_apart() -> None:
