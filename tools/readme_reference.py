@@ -221,7 +221,7 @@ def _form(entry: Schema, schema: Schema) -> str:
         case "array":
             several = "list of stages" if "oneOf" in entry["items"] else "list of sections"
             named = {"string": "list of texts", "number": "list of numbers"}
-            return named.get(entry["items"].get("type"), several)
+            return named.get(str(entry["items"].get("type")), several)
         case "null":
             return "`null`"
         case _:
