@@ -220,8 +220,8 @@ def _form(entry: Schema, schema: Schema) -> str:
             return "`true`, `false`"
         case "array":
             several = "list of stages" if "oneOf" in entry["items"] else "list of sections"
-            named = {"string": "list of texts", "number": "list of numbers"}
-            return named.get(str(entry["items"].get("type")), several)
+            lists = {"string": "list of texts", "number": "list of numbers"}
+            return lists.get(str(entry["items"].get("type")), several)
         case "null":
             return "`null`"
         case _:
