@@ -5,7 +5,7 @@
 PAIRS holds golden pairs (evalsets/contradictions/fit.jsonl). Nearly all pairs of a real store do not conflict at all,
 so pairs of memories that belong to different golden pairs, and pairs of other golden sets (FOLDERs), are added as
 negatives: drawn at random, and among those that a scan would look at. Known stale and current memories of a set are
-left out. Boosted trees (`boosting.py`); how often the plain cases of `memrank/turns.py` are right is counted on PAIRS
+left out. Boosted trees (`boosting.py`); how often the plain cases of `memrank/updates.py` are right is counted on PAIRS
 alone. Every draw is seeded, so that a rerun gives the same file. `choose.jsonl` and `report.jsonl` are never read here.
 """
 
@@ -27,7 +27,7 @@ from memrank.records import read_record
 from memrank.score.trees import dump
 from memrank.stores.readers import read_memories
 from memrank.tenant import Tenant
-from memrank.turns import TURNS
+from memrank.updates import UPDATES
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -99,9 +99,9 @@ def training(pairs: Pairs, folders: Sequence[Path]) -> tuple[Floats, Floats, Flo
     return x, y, np.concatenate(weights)
 
 
-def turns(pairs: Pairs) -> dict[str, float]:
+def updates(pairs: Pairs) -> dict[str, float]:
     """How likely a pair that shows each plain case is a contradiction: the rule of succession over the golden pairs."""
-    shown = {name: pairs.features[name] > 0 for name in TURNS}
+    shown = {name: pairs.features[name] > 0 for name in UPDATES}
     return {name: round(float((pairs.labels[hit].sum() + 1) / (hit.sum() + 2)), 4) for name, hit in shown.items()}
 
 
@@ -120,7 +120,7 @@ def main() -> None:
     model = boosting.fit(x, y, weight, FEATURES)
     body = {
         "model": dump(model),
-        "turns": turns(pairs),
+        "updates": updates(pairs),
         "fitted_on": {arguments.pairs.name: len(pairs.labels), **{folder.name: "unrelated" for folder in folders}},
         "fitted_by": "benchmarks/fit_contradiction.py",
     }

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from memrank.score import bm25
 from memrank.tenant import Tenant
 from memrank.text.claims import read_claim
-from memrank.turns import asking, preferring
 from memrank.types import Bools, Floats
+from memrank.updates import asking, preferring
 
 Rows = NDArray[np.int64]
 

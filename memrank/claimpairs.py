@@ -11,8 +11,8 @@ import numpy as np
 from memrank.score import bm25
 from memrank.tenant import Rows, Tenant
 from memrank.text.claims import CUES, Claim, opposites, read_claim
-from memrank.turns import TURNS, turns
 from memrank.types import Floats, Memory
+from memrank.updates import UPDATES, updates
 
 ALIGNED = 60
 """Words of a text that are aligned with the other's."""
@@ -31,7 +31,7 @@ FEATURES = (
 )
 EXCLUDED = ("disjoint", "same", "unrelated")
 """What rules a contradiction out, whatever the features say."""
-RULES = (*EXCLUDED, *TURNS)
+RULES = (*EXCLUDED, *UPDATES)
 """That, and the plain cases of one."""
 LEAST_SHARED = 0.15
 LEAST_COSINE = 0.4
@@ -97,7 +97,7 @@ class Comparer:
         opposite = opposites()
         names = _names(old, new, left_old, left_new)
         changes = _changes(old, new)
-        shown = turns(pair.older.content, old, pair.newer.content, new)
+        shown = updates(pair.older.content, old, pair.newer.content, new)
         denied = ("denial" in old.cues, "denial" in new.cues)
         cue = {name: float(name in new.cues) for name in CUES}
         opened = float("open" in old.cues)
@@ -118,7 +118,7 @@ class Comparer:
             float(disjoint(pair.older, pair.newer)),
             float(words_old == words_new and old.cues == new.cues),
             float(held < LEAST_SHARED and cosine < LEAST_COSINE and not shown),
-            *(float(name in shown) for name in TURNS),
+            *(float(name in shown) for name in UPDATES),
         ]
 
     def _weight(self, words: set[str]) -> float:

@@ -15,12 +15,11 @@ from memrank.score.contradiction import probability, shipped
 from memrank.tenant import Rows, Tenant
 from memrank.text.claims import Claim
 from memrank.text.inert import clip
-from memrank.turns import TURNS, turns
 from memrank.types import Memory
+from memrank.updates import UPDATES, updates
 
 THRESHOLD = 0.5
-"""Probability from which a pair is reported: about one in a hundred random pairs of a store comes so far, at the most
-(`benchmarks/contradictions.py`)."""
+"""Probability from which a pair is reported, chosen on golden pairs (`benchmarks/contradictions.py`)."""
 MARK = "superseded_by_memrank"
 """Key of the metadata of a memory whose link memrank has set: what it was linked to, how likely, and when."""
 BATCH = 2_000
@@ -30,7 +29,7 @@ SAID = {
     "preference": "it asks for another value of the same kind",
     "moved": "it names another home or employer",
 }
-"""What the plain cases of `memrank/turns.py` say in a sentence."""
+"""What the plain cases of `memrank/updates.py` say in a sentence."""
 SHOWN = 60
 """Characters of a value in a sentence."""
 
@@ -124,8 +123,8 @@ def _judged(comparer: Comparer, older: Rows, newer: Rows, threshold: float) -> I
 def explain(pair: Pair) -> list[tuple[str, str]]:
     """What speaks for a contradiction, as (name, words); words are named as the two texts write them."""
     old, new = pair.old, pair.new
-    shown = turns(pair.older.content, old, pair.newer.content, new)
-    said = [(name, SAID[name]) for name in TURNS if name in shown]
+    shown = updates(pair.older.content, old, pair.newer.content, new)
+    said = [(name, SAID[name]) for name in UPDATES if name in shown]
     if "correction" in new.cues:
         said.append(("correction", "its words correct something"))
     if "ended" in new.cues and "ended" not in old.cues:

@@ -47,7 +47,7 @@ def by_number(monkeypatch: pytest.MonkeyPatch) -> None:
         threshold=np.array([[0.5]], dtype=np.float32),
         value=np.array([[0.0, 6.0]]),
     )
-    model = ContradictionModel(trees=trees, turns={})
+    model = ContradictionModel(trees=trees, updates={})
     monkeypatch.setattr("memrank.contradictions.shipped", lambda: model)
 
 

@@ -143,12 +143,12 @@ def eval(  # noqa: A001 - the name of the command
             "--conversations": talks is not None,
         }
     )
-    _refuse({"--margin": margin is not None}, unless=talks is not None, goes_with="--conversations")
+    if margin is not None and talks is None:
+        raise UsageError("--margin goes with --conversations", hint="leave --margin out")
     if asked.log is not None:
         run_drift(asked)
     elif talks is not None:
-        given = {"--evalset": folder is not None, "--run": bool(runs), "--by": by is not None}
-        _refuse(given, unless=False, goes_with="a golden set, and not with --conversations,")
+        _refuse_with_conversations({"--evalset": folder is not None, "--run": bool(runs), "--by": by is not None})
         files = [check_file(spec) for spec in specs]
         collector.resume()
         pruning = PruningOptions(
@@ -176,11 +176,11 @@ def eval(  # noqa: A001 - the name of the command
         _measure(files, runs, folder, settings, shown)
 
 
-def _refuse(given: Mapping[str, bool], *, unless: bool, goes_with: str) -> None:
-    """Raises UsageError for the first option that was given where it has no effect."""
+def _refuse_with_conversations(given: Mapping[str, bool]) -> None:
+    """Raises UsageError for the first of these options that was given."""
     for name, there in given.items():
-        if there and not unless:
-            raise UsageError(f"{name} goes with {goes_with.rstrip(',')}", hint=f"leave {name} out")
+        if there:
+            raise UsageError(f"{name} does not go with --conversations", hint=f"leave {name} out")
 
 
 def _measure(

@@ -13,6 +13,7 @@ from memrank.errors import DataError
 from memrank.evals.evalset import groups
 from memrank.evals.labels import Labelled, PairScores, read_labels
 from memrank.queryrows import rows
+from memrank.score.agreement import kappa_terms, weighted_kappa
 from memrank.score.intervals import Bootstrap, Estimate
 from memrank.types import Floats, Notes
 
@@ -81,7 +82,7 @@ def agreement(first: Sequence[Labelled], second: Sequence[Labelled]) -> Agreemen
         mae[score] = draws.estimate(np.abs(x - y))
     return Agreement(
         queries=len(both),
-        kappa=draws.of_sums(np.column_stack([labels, labels.prod(axis=1)]), _kappa),
+        kappa=draws.of_sums(kappa_terms(*labels.T), weighted_kappa),
         correlation=correlation,
         mae=mae,
     )
@@ -89,14 +90,6 @@ def agreement(first: Sequence[Labelled], second: Sequence[Labelled]) -> Agreemen
 
 def _value(given: float | None) -> float:
     return np.nan if given is None else given
-
-
-def _kappa(sums: Floats) -> Floats:
-    """From how often the first says yes, the second does, and both do. NaN where chance alone would always agree."""
-    first, second, both, n = (sums[..., k] for k in range(4))
-    seen = (n - first - second + 2 * both) / n
-    chance = (first * second + (n - first) * (n - second)) / (n * n)
-    return np.asarray(np.where(chance < 1, (seen - chance) / (1 - chance), np.nan))
 
 
 def _pearson(sums: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """Whether the newer of two memories states another value for the same thing: boosted trees over evidence of the pair.
 
-The trees, and how often the plain cases (`memrank/turns.py`) are right, are fitted by `benchmarks/fit_contradiction.py`
-and shipped in `memrank/data/contradiction.json`.
+The trees, and how often the plain cases (`memrank/updates.py`) are right, are fitted by
+`benchmarks/fit_contradiction.py` and shipped in `memrank/data/contradiction.json`.
 """
 
 import json
@@ -23,7 +23,7 @@ class ContradictionModel:
     """What evidence of a pair is worth."""
 
     trees: trees.Trees
-    turns: Mapping[str, float]
+    updates: Mapping[str, float]
     """How likely a pair is a contradiction that shows this plain case, by its name."""
 
 
@@ -35,7 +35,7 @@ def probability(model: ContradictionModel, features: Mapping[str, Floats]) -> Fl
     (`unrelated`).
     """
     likely = model.trees.probability(features)
-    for name, chance in model.turns.items():
+    for name, chance in model.updates.items():
         likely = np.maximum(likely, np.where(features[name] > 0, chance, 0.0))
     ruled_out = (features["disjoint"] > 0) | (features["same"] > 0) | (features["unrelated"] > 0)
     return np.where(ruled_out, 0.0, likely)
@@ -46,5 +46,5 @@ def shipped() -> ContradictionModel:
     """The model that comes with the package."""
     raw = json.loads(files("memrank.data").joinpath("contradiction.json").read_text(encoding="utf-8"))
     return ContradictionModel(
-        trees=trees.load(raw["model"]), turns={name: float(chance) for name, chance in raw["turns"].items()}
+        trees=trees.load(raw["model"]), updates={name: float(chance) for name, chance in raw["updates"].items()}
     )

@@ -80,7 +80,7 @@ def test_two_versions_of_a_spec_go_by_their_files(desk: Path, talks: Path, tmp_p
 @pytest.mark.parametrize(
     ("extra", "code", "said"),
     [
-        (["--evalset", "x"], 2, "--evalset goes with a golden set, and not with --conversations"),
+        (["--evalset", "x"], 2, "--evalset does not go with --conversations"),
         (["--part", "choose"], 3, "no choose.jsonl there"),
         (["--margin", "2"], 2, "--margin"),
         (["--margin", "nan"], 2, "--margin"),

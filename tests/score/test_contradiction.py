@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from memrank.claimpairs import EXCLUDED, FEATURES, RULES
 from memrank.score.contradiction import probability, shipped
-from memrank.turns import TURNS
+from memrank.updates import UPDATES
 
 
 def features(**given: float) -> dict[str, NDArray[np.float64]]:
@@ -18,7 +18,7 @@ def features(**given: float) -> dict[str, NDArray[np.float64]]:
 
 def test_the_shipped_model_weighs_the_evidence_that_is_gathered() -> None:
     assert shipped().trees.features == FEATURES
-    assert tuple(shipped().turns) == TURNS
+    assert tuple(shipped().updates) == UPDATES
 
 
 @given(st.dictionaries(st.sampled_from(FEATURES), st.floats(-10, 10)))
@@ -38,10 +38,10 @@ def test_no_pairs() -> None:
     assert probability(shipped(), {name: np.zeros(0) for name in (*FEATURES, *RULES)}).shape == (0,)
 
 
-@pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.parametrize("turn", UPDATES)
 def test_a_plain_case_is_as_likely_as_it_was_right(turn: str) -> None:
     weak = probability(shipped(), features())[0]
-    chance = shipped().turns[turn]
+    chance = shipped().updates[turn]
     assert weak < chance
     assert probability(shipped(), features(**{turn: 1.0}))[0] == chance
     assert probability(shipped(), features(**{turn: 1.0, "disjoint": 1.0}))[0] == 0.0

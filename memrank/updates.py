@@ -1,4 +1,4 @@
-"""Plain cases of a fact that has turned, read by rule: what the trees see too seldom to be sure of.
+"""Plain cases of an updated fact, read by rule: what the trees see too seldom to be sure of.
 
 `stopped`: something that went on (a medicine borne well, a service in use) is said to have ended. `preference`: what
 somebody prefers is asked for in another value of the same kind ("mornings", "switch me to afternoons"). `moved`: a home
@@ -11,7 +11,7 @@ from memrank.text.claims import Claim
 from memrank.text.lazy import Pattern
 from memrank.text.tokens import tokenizer_of
 
-TURNS = ("stopped", "preference", "moved")
+UPDATES = ("stopped", "preference", "moved")
 LONGEST = 160
 """Characters of a text beyond which no rule reads it: it says too many things."""
 SHORT = 80
@@ -71,8 +71,8 @@ _TITLED = re.compile(r"\W*(?:Dr|Mr|Mrs|Ms|Prof|Nurse|Flat|Room)\b")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
-def turns(older: str, old: Claim, newer: str, new: Claim) -> frozenset[str]:
-    """Those of TURNS that the newer text shows against the older one, of which the claims were read."""
+def updates(older: str, old: Claim, newer: str, new: Claim) -> frozenset[str]:
+    """Those of UPDATES that the newer text shows against the older one, of which the claims were read."""
     if max(len(older), len(newer)) > LONGEST or _apart(older, old, newer, new):
         return frozenset()
     before, after = older.lower(), newer.lower()
