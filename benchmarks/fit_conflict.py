@@ -5,7 +5,7 @@
 Each FOLDER is a golden set whose queries name `metadata.stale` ids (superseded evidence) and `metadata.current`
 ids (its replacement; the relevant ids that are not stale where it is left out). A pair (older candidate, newer
 candidate) of one query's best candidates is positive when the older is stale and the newer current. The negatives
-that count most are those whose older candidate is relevant: demoting it would cost relevance. Logistic regression
+that count most are those whose older candidate alone is relevant: demoting it would cost relevance. Logistic regression
 with a quadratic penalty on standardised features, each set with equal weight; deterministic. Of a set that states
 parts, only `fit` is read.
 """
@@ -42,7 +42,7 @@ RIDGE = 3e-3
 SPEC = """
 memrank: 1
 name: fit
-stages: [{kind: prefilter.hybrid.v1, top_k: 100}, {kind: temporal.v1}, {kind: ranker.v1}]
+stages: [{kind: prefilter.hybrid.v1, top_k: 100}, {kind: temporal.v1, unmarked: tense}, {kind: ranker.v1}]
 """
 
 
@@ -58,15 +58,17 @@ def pairs(folder: Path) -> Iterator[tuple[Floats, Floats, Floats]]:
         slate = pipeline.temporal(pool)
         if slate.time.asks_previous or meta.get("asks_previous") or len(slate) < 2:
             continue
-        best = order(shipped().probability(judged_columns(slate)))[:MAX_PAIRED]
-        found = evidence(slate, best)
+        relevance = shipped().probability(judged_columns(slate))
+        best = order(relevance)[:MAX_PAIRED]
+        found = evidence(slate, best, relevance)
         ids = [slate.memory(int(k)).id for k in best]
         relevant, stale = relevant_ids(row), set(meta.get("stale") or [])
         current = (set(meta.get("current") or []) or relevant - stale) if stale else set()
         old, new = np.nonzero(possible(found)[:OLDER])
         is_stale = np.array([ids[i] in stale for i in old], dtype=np.bool_)
         positive = is_stale & np.array([ids[j] in current for j in new], dtype=np.bool_)
-        costly = np.array([ids[i] in relevant for i in old], dtype=np.bool_)
+        helps = np.array([name in relevant for name in ids], dtype=np.bool_)
+        costly = helps[old] & ~helps[new]
         kept = positive | costly | is_stale | (np.arange(len(old)) % SPARED == 0)
         features = pair_features(found)
         x = np.stack([features[name][old, new] for name in FEATURES], axis=1)

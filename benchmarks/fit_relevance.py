@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from goldens import fitting_rows, relevant_ids
+from goldens import fitting_ids, fitting_rows, relevant_ids
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
@@ -74,6 +74,9 @@ class Example:
 
     columns: dict[str, Floats]
     labels: Floats
+    """(n,): 1 for what helps to answer now, by which the order is fitted."""
+    fits: Floats
+    """(n,): 1 for what speaks to the question, however old, by which the level is fitted."""
 
 
 def examples(folder: Path) -> list[Example]:
@@ -85,9 +88,12 @@ def examples(folder: Path) -> list[Example]:
             slate = pipeline.candidates(row["query"], as_of=row["query_time"], namespace=row["group"])
         except NamespaceError:
             continue
-        relevant = relevant_ids(row)
-        labels = np.array([slate.memory(k).id in relevant for k in range(len(slate))], dtype=np.float64)
-        out.append(Example(judged_columns(slate), labels))
+        ids = [slate.memory(k).id for k in range(len(slate))]
+        labels, fits = (
+            np.array([name in chosen for name in ids], dtype=np.float64)
+            for chosen in (relevant_ids(row), fitting_ids(row))
+        )
+        out.append(Example(judged_columns(slate), labels, fits))
     return out
 
 
@@ -104,7 +110,7 @@ def foreign(folder: Path, other: Path) -> list[Example]:
         except NamespaceError:
             continue
         if len(slate):
-            out.append(Example(judged_columns(slate), np.zeros(len(slate))))
+            out.append(Example(judged_columns(slate), np.zeros(len(slate)), np.zeros(len(slate))))
     return out
 
 
@@ -150,7 +156,7 @@ def fit_level(
         for e in some:
             features = level_features(e.columns, combine(order_features(e.columns), order))
             xs.append(np.stack([*(features[name] for name in fitted), np.ones(len(e.labels))], axis=1))
-            ys.append(e.labels)
+            ys.append(e.fits)
             by_rank = np.exp(-features["log_rank"])
             weights.append(share * by_rank / by_rank.sum() / len(some))
     x, y, weight = np.concatenate(xs), np.concatenate(ys), np.concatenate(weights)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from memrank.asking import moment
 from memrank.errors import NamespaceError
+from memrank.evals.labels import FITS
 from memrank.indexing import Analyzer
 from memrank.queryrows import Row, question
 from memrank.stores.jsonl import FileStore
@@ -150,6 +151,15 @@ def relevant_ids(row: Mapping[str, Any]) -> set[str]:
     """What helps to answer, listed or graded; grade 0 is none."""
     given = row["relevant"]
     return {name for name, grade in given.items() if grade > 0} if isinstance(given, Mapping) else set(given)
+
+
+def fitting_ids(row: Mapping[str, Any]) -> set[str]:
+    """What speaks to the question, however old, as memrank's own evaluation has it (`Labelled.fits`)."""
+    meta = row.get("metadata") or {}
+    given = meta.get("scores") or row.get("scores") or {}
+    by_hand = {name: one["relevance"] for name, one in given.items() if one.get("relevance") is not None}
+    plain = (relevant_ids(row) | set(meta.get("stale") or [])) - by_hand.keys()
+    return plain | {name for name, value in by_hand.items() if value >= FITS}
 
 
 def text_of(memory: Memory) -> str:

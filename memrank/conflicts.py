@@ -20,19 +20,19 @@ GRAIN = 2.0**24
 _WORD = re.compile(r"\w+")
 
 
-def outdated(slate: Slate, best: Rows, threshold: float) -> tuple[Rows, Floats]:
+def outdated(slate: Slate, best: Rows, relevance: Floats, threshold: float) -> tuple[Rows, Floats]:
     """For each of the candidates `best` (best first), the candidate that outdates it (-1: none) and how likely that is.
 
-    Shape (k,) each, the first with indices into the slate. Nothing is outdated where an earlier value is asked for.
+    `relevance` is that of every candidate of the slate. Shape (k,) each, the first with indices into the slate. Nothing is outdated where an earlier value is asked for.
     """
     if slate.time.asks_previous or len(best) < 2:
         return np.full(len(best), -1, dtype=np.int64), np.zeros(len(best))
-    end, likely = newest(shipped().probability(evidence(slate, best)), threshold)
+    end, likely = newest(shipped().probability(evidence(slate, best, relevance)), threshold)
     return np.where(end >= 0, best[end], -1), likely
 
 
-def evidence(slate: Slate, best: Rows) -> Evidence:
-    """What is known of these candidates and of each pair of them."""
+def evidence(slate: Slate, best: Rows, relevance: Floats) -> Evidence:
+    """What is known of these candidates and of each pair of them; `relevance` is that of the whole slate."""
     tenant = slate.tenant
     rows = slate.rows[best]
     bag = Bag.of(tenant.distinct, tenant.distinct_start, rows)
@@ -59,10 +59,13 @@ def evidence(slate: Slate, best: Rows) -> Evidence:
         renamed=np.asarray((holds[:, None, named] > holds[None, :, named]).any(axis=2), dtype=np.bool_),
         cosine=np.einsum("id,jd->ij", vectors, vectors),
         session=np.array([alone + i if s is None else codes[s] for i, s in enumerate(sessions)], dtype=np.int64),
+        kind=tenant.type_code[rows].astype(np.int64),
+        relevance=relevance[best],
         age=slate[Column.AGE][best],
         dated=slate[Column.DATED][best] > 0,
         ended=_ended(slate, best),
         historical=slate.time.sensitivity is Sensitivity.HISTORICAL,
+        recent=slate.time.sensitivity in (Sensitivity.RECENT, Sensitivity.REAL_TIME),
     )
 
 

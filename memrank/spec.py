@@ -85,6 +85,10 @@ class TemporalSpec(Section):
     # Not dumped as long as it is the default: the hash of a spec without a model stays what it was.
     read_time: Literal["embedded", "lm"] = Field(default="embedded", exclude_if=lambda by: by == "embedded")
     """Who reads it, and the period that a query names: rules, or the spec's language model."""
+    unmarked: Literal["time-agnostic", "tense"] = Field(
+        default="time-agnostic", exclude_if=lambda way: way == "time-agnostic"
+    )
+    """A question without any sign of time, read by rules: time-agnostic, or by its tense (the present asks for recent)."""
     clock: Literal["event", "created", "accessed"] = "event"
     """Which time of a memory counts: `event` is event_date, else created_at; `accessed` the later of two."""
     kernel: KernelName = "exponential"
@@ -189,7 +193,7 @@ class ImportanceSpec(Section):
 class SupersessionSpec(Section):
     infer: bool = True
     """Whether newer values that no `superseded_by` states are recognised: the older one ranks just below the newer."""
-    threshold: Share = 0.24
+    threshold: Share = 0.25
     """How likely it must be. Lower finds more; a wrong find costs one place."""
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from memrank.artifact import Artifact, State
-from memrank.calibration import calibrated
+from memrank.calibration import calibrated, calibration_of
 from memrank.compiled import bound_json, made_with, with_state
 from memrank.errors import DataError, MemrankError, UsageError
 from memrank.evals.evalset import Evalset, groups
@@ -80,18 +80,19 @@ class Calibrated:
 def calibrate(spec: Spec, build: Callable[[Spec], Pipeline], evalset: Evalset, options: Options) -> Calibrated:
     """Fit the calibration of a spec's judge.
 
-    `spec` has neither an artifact nor a calibration; `build` makes a pipeline over the memories of the evalset. Raises
+    `spec` has no artifact; a calibration of its own is what is compared with, and has no part in the fit. `build` makes
+    a pipeline over the memories of the evalset. Raises
     UsageError for aims that cannot be, DataError where the set has no queries for one of the parts, too few of a kind,
     or an aim cannot be reached.
     """
     ranker = _checked(spec, options)
     run = _Run(evalset=evalset, options=options)
     plain = build(spec)
-    first = run.ask(plain, FITTED_ON)
+    first = run.ask(build(_uncalibrated(spec)), FITTED_ON)
     said, relevant = _pairs(first)
     method: Method = method_for(relevant) if options.method == "auto" else options.method
     section = fit(method, said, relevant)
-    threshold = ranker.relevance_threshold
+    threshold = _said_for(ranker.calibration, ranker.relevance_threshold)
     if options.target_precision is not None:
         threshold = for_precision(said, relevant, options.target_precision)
     rules = spec.review
@@ -144,9 +145,6 @@ def _checked(spec: Spec, options: Options) -> RankerSpec:
     ranker = next((stage for stage in spec.stages if isinstance(stage, RankerSpec)), None)
     if ranker is None:
         raise UsageError(f"the spec {spec.name} has no ranker: there is no judge to calibrate")
-    if ranker.calibration is not None:
-        hint = "take it out: what is fitted goes into the artifact"
-        raise UsageError("the spec states a calibration of its own", hint=hint)
     precision, rate = options.target_precision, options.review_rate
     if precision is not None and not 0 < precision <= 1:
         raise UsageError(f"a target precision is above 0 and at most 1, not {precision:g}")
@@ -158,11 +156,26 @@ def _checked(spec: Spec, options: Options) -> RankerSpec:
 
 
 def _pairs(outcomes: Sequence[Outcome]) -> tuple[Floats, Bools]:
-    """What was judged in all reads: relevance said, and whether it is relevant."""
+    """What was judged in all reads: relevance said, and whether it is so."""
     judged = [outcome.judged for outcome in outcomes if isinstance(outcome, Scored)]
     if not judged:
         raise DataError(f"no query of the part {FITTED_ON} could be read", hint="`memrank eval` says why")
-    return np.concatenate([one.relevance for one in judged]), np.concatenate([one.relevant for one in judged])
+    return np.concatenate([one.relevance for one in judged]), np.concatenate([one.true for one in judged])
+
+
+def _uncalibrated(spec: Spec) -> Spec:
+    stages = tuple(
+        stage.model_copy(update={"calibration": None}) if isinstance(stage, RankerSpec) else stage
+        for stage in spec.stages
+    )
+    return spec.model_copy(update={"stages": stages})
+
+
+def _said_for(section: CalibrationSpec | None, threshold: float) -> float:
+    """A threshold on relevance as the spec calibrates it, as one on what the judge says. 0 stays 0."""
+    if section is None or threshold <= 0:
+        return threshold
+    return float(calibration_of(section).undo(np.array([threshold]))[0])
 
 
 def _mapped(section: CalibrationSpec, threshold: float) -> float:
@@ -277,7 +290,7 @@ def _first(outcome: Outcome) -> Floats:
         return np.full(3 * BINS, math.nan)
     judged = outcome.judged
     first = np.lexsort((np.array(judged.ids), -judged.relevance))[:TOP]
-    return bin_sums(judged.relevance[first], judged.relevant[first]).reshape(-1)
+    return bin_sums(judged.relevance[first], judged.true[first]).reshape(-1)
 
 
 def _above(outcome: Outcome, threshold: float) -> Floats:
@@ -285,4 +298,4 @@ def _above(outcome: Outcome, threshold: float) -> Floats:
     if not isinstance(outcome, Scored):
         return np.full(2, math.nan)
     above = outcome.judged.relevance >= threshold
-    return np.array([(outcome.judged.relevant & above).sum(), above.sum()], dtype=np.float64)
+    return np.array([(outcome.judged.true & above).sum(), above.sum()], dtype=np.float64)

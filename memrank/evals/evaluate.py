@@ -193,6 +193,7 @@ def judged_of(result: Result, query: Labelled) -> Judged:
         ),
         relevant=np.array([item.id in query.relevant for item in items], dtype=np.bool_),
         returned=len(result.results),
+        fits=np.array([query.fits(item.id) for item in items], dtype=np.bool_),
     )
 
 

@@ -18,7 +18,7 @@ from memrank.errors import DataError
 from memrank.evals.outcome import Failed, Floats, Judged, Outcome, Scored, Unscored
 from memrank.fileio import canonical_json, sha256_hex
 
-SCHEMA = "memrank.journal/1"
+SCHEMA = "memrank.journal/2"
 BINARY = getattr(os, "O_BINARY", 0)
 COLUMNS = ("relevance", "freshness", "score", "age_days")
 KINDS: Mapping[str, type[Failed] | type[Unscored]] = {"failed": Failed, "unscored": Unscored}
@@ -103,6 +103,7 @@ def to_row(outcome: Outcome) -> dict[str, Any]:
                     "ids": list(judged.ids),
                     **{name: _plain(getattr(judged, name)) for name in COLUMNS},
                     "relevant": judged.relevant.tolist(),
+                    "fits": judged.true.tolist(),
                     "returned": judged.returned,
                 },
                 "latency_ms": outcome.latency_ms,
@@ -134,10 +135,10 @@ def from_row(row: Mapping[str, Any]) -> Outcome:
         return KINDS[row["kind"]](**given)
     kept = row["judged"]
     columns = {name: _array(kept[name]) for name in COLUMNS}
-    relevant = np.array(kept["relevant"], dtype=np.bool_)
-    if any(len(column) != len(kept["ids"]) for column in (*columns.values(), relevant)):
+    relevant, fits = (np.array(kept[name], dtype=np.bool_) for name in ("relevant", "fits"))
+    if any(len(column) != len(kept["ids"]) for column in (*columns.values(), relevant, fits)):
         raise ValueError("columns of another length")
-    judged = Judged(ids=tuple(kept["ids"]), relevant=relevant, returned=int(kept["returned"]), **columns)
+    judged = Judged(ids=tuple(kept["ids"]), relevant=relevant, fits=fits, returned=int(kept["returned"]), **columns)
     top = tuple((str(name), float(score), str(why)) for name, score, why in given["top"])
     return Scored(
         query_id=given["query_id"],

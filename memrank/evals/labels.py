@@ -10,6 +10,8 @@ from memrank.types import Sensitivity
 
 Split = Literal["fit", "choose", "report"]
 SPLITS: tuple[Split, ...] = ("fit", "choose", "report")
+FITS = 0.5
+"""Relevance given by hand from which a memory counts as speaking to the question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,15 @@ class Labelled:
     """Queries of one group are never put on two sides of a split, and are drawn together."""
     annotated: bool = True
     """Whether anybody said what is relevant. Nothing is measured of a query without it."""
+
+    def fits(self, name: str) -> bool:
+        """Whether a memory speaks to the question, however old: scored by hand, relevance from FITS on; without such a
+        score, what is relevant, and the outdated values that still read like an answer.
+        """
+        pair = self.scores.get(name)
+        if pair is not None and pair.relevance is not None:
+            return pair.relevance >= FITS
+        return name in self.relevant or name in self.stale
 
 
 def read_labels(row: Row, place: str) -> Labelled:

@@ -13,7 +13,7 @@ the answer too: `risk` is over the queries that were answered, `Brier` over the 
     must_not@k        there are ids that must not come back: one of them is among the first k
     empty_ok          nothing is relevant: nothing was returned
     risk              something was returned: the first result is not relevant
-    Brier             squared error of the relevance that was judged, against the labels
+    Brier             squared error of the relevance that was judged, against whether a memory speaks to the question
     MAE_relevance, MAE_combined (also called MAE), MAE_freshness   memories were scored by hand: the mean absolute error
                       over them; one that was not judged was given relevance and score 0 by the pipeline
     sensitivity       it is labelled: it was recognised
@@ -179,7 +179,7 @@ def _risk(answer: _Answer) -> float | None:
 
 def _brier(answer: _Answer) -> float | None:
     judged = answer.judged
-    return calibration.brier(judged.relevance, judged.relevant) if judged and judged.ids else None
+    return calibration.brier(judged.relevance, judged.true) if judged and judged.ids else None
 
 
 def _error(

@@ -22,9 +22,16 @@ class Judged:
     age_days: Floats
     """(n,): NaN where undated."""
     relevant: NDArray[np.bool_]
-    """(n,): as labelled."""
+    """(n,): whether it is labelled as helping to answer now."""
     returned: int
     """How many of them, from the first on, were returned."""
+    fits: NDArray[np.bool_] | None = None
+    """(n,): whether it speaks to the question, however old (`Labelled.fits`); None: the same as `relevant`."""
+
+    @property
+    def true(self) -> NDArray[np.bool_]:
+        """(n,): what relevance is held against: how old a memory is, is freshness' to say."""
+        return self.relevant if self.fits is None else self.fits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -206,7 +206,7 @@ def _of_reads(bootstrap: Bootstrap, outcomes: Sequence[Outcome]) -> dict[str, Es
 
     said = np.array(
         [
-            bin_sums(one.judged.relevance, one.judged.relevant).reshape(-1)
+            bin_sums(one.judged.relevance, one.judged.true).reshape(-1)
             if isinstance(one, Scored)
             else np.full(3 * BINS, math.nan)
             for one in outcomes
@@ -231,7 +231,7 @@ def _deciles(outcomes: Sequence[Outcome]) -> tuple[Decile, ...]:
     judged = [one.judged for one in outcomes if isinstance(one, Scored)]
     if not any(one.ids for one in judged):
         return ()
-    return deciles_of(np.concatenate([o.relevance for o in judged]), np.concatenate([o.relevant for o in judged]))
+    return deciles_of(np.concatenate([o.relevance for o in judged]), np.concatenate([o.true for o in judged]))
 
 
 def deciles_of(said: Floats, relevant: Bools) -> tuple[Decile, ...]:

@@ -184,14 +184,14 @@ def distributions(report: Report) -> Section:
     judged = _judged(report.outcomes)
     if not judged:
         return Section("Scores", [paragraph("No read succeeded.")])
-    relevant = np.concatenate([one.relevant for one in judged])
+    relevant = np.concatenate([one.true for one in judged])
     blocks = []
     for title, values in (
         ("Relevance", np.concatenate([one.relevance for one in judged])),
         ("Final score", np.concatenate([one.score for one in judged])),
     ):
         groups = {"relevant": values[relevant], "not relevant": values[~relevant]}
-        blocks.append(histogram(groups, title=f"{title} of what is labelled relevant, and of the rest", x_label=title))
+        blocks.append(histogram(groups, title=f"{title} of what speaks to the question, and of the rest", x_label=title))
     return Section(
         "Scores", [side_by_side(*blocks)], "The less the two groups overlap, the better a threshold tells them apart."
     )

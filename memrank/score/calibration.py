@@ -123,6 +123,11 @@ class Isotonic:
         """The mended probabilities, of the shape of p."""
         return np.interp(p, self.x, self.y)
 
+    def undo(self, p: Floats) -> Floats:
+        """What was mended to p; of a level, the lowest."""
+        rising, first = np.unique(np.array(self.y), return_index=True)
+        return np.interp(p, rising, np.array(self.x)[first])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Platt:
@@ -140,6 +145,10 @@ class Platt:
     def apply(self, p: Floats) -> Floats:
         """The mended probabilities, of the shape of p."""
         return sigmoid(self.slope * logit(p) + self.intercept)
+
+    def undo(self, p: Floats) -> Floats:
+        """What was mended to p."""
+        return sigmoid((logit(p) - self.intercept) / self.slope)
 
 
 def logit(p: Floats) -> Floats:

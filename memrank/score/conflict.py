@@ -31,6 +31,11 @@ FEATURES = (
     "rank_old",
     "rank_new",
     "historical",
+    "recent",
+    "level_old",
+    "level_new",
+    "same_type",
+    "between",
     "gap",
     "only_old",
     "only_new",
@@ -39,6 +44,8 @@ FEATURES = (
 
 DAY = 86400.0
 MOST_LEFT = 3.0
+LEAST_ODDS = 1e-6
+"""Keeps the log odds of a relevance of 0 or 1 finite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +64,10 @@ class Evidence:
     """(k, k): the row holds a name or number of the query that the column lacks: it speaks of something else."""
     session: Ints
     """(k,): equal for candidates of one sitting."""
+    kind: Ints
+    """(k,): equal for candidates of one memory type."""
+    relevance: Floats
+    """(k,): in [0, 1]."""
     age: Floats
     """(k,): seconds; meaningless where `dated` is False."""
     dated: Bools
@@ -64,6 +75,8 @@ class Evidence:
     """(k,): which candidates say that something ended."""
     historical: bool
     """Whether the query asks about the past."""
+    recent: bool
+    """Whether it asks for what is so now."""
 
 
 def pair_features(evidence: Evidence) -> dict[str, Floats]:
@@ -82,6 +95,8 @@ def pair_features(evidence: Evidence) -> dict[str, Floats]:
     both_numbered = (own_numbers[:, None] > 0) & (own_numbers[None, :] > 0)
     other_numbers = both_numbered & (numbers < np.minimum(own_numbers[:, None], own_numbers[None, :]))
     rank = np.log1p(np.arange(k))
+    level = np.log(evidence.relevance + LEAST_ODDS) - np.log(1.0 - evidence.relevance + LEAST_ODDS)
+    newer_than = np.searchsorted(np.sort(evidence.age), evidence.age, side="left").astype(np.float64)
     return {
         "old_in_new": old_in_new,
         "new_in_old": new_in_old,
@@ -94,6 +109,11 @@ def pair_features(evidence: Evidence) -> dict[str, Floats]:
         "rank_old": rank[:, None] * whole,
         "rank_new": rank[None, :] * whole,
         "historical": whole * evidence.historical,
+        "recent": whole * evidence.recent,
+        "level_old": level[:, None] * whole,
+        "level_new": level[None, :] * whole,
+        "same_type": (evidence.kind[:, None] == evidence.kind[None, :]).astype(np.float64),
+        "between": np.log1p(np.maximum(0.0, newer_than[:, None] - newer_than[None, :] - 1.0)),
         "gap": np.log1p(np.maximum(0.0, evidence.age[:, None] - evidence.age[None, :]) / DAY),
         "only_old": np.minimum((own[:, None] - shared) / 10.0, MOST_LEFT),
         "only_new": np.minimum((own[None, :] - shared) / 10.0, MOST_LEFT),

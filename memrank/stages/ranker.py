@@ -113,7 +113,7 @@ class Ranker(Stage):
         factor[superseded & (successor < 0)] = supersede.DEMOTION
         reason, stale_flag = self._exclusions(slate, judged, raw)
         score = np.where(reason == 0, raw * factor, 0.0)
-        newer, likely = self._outdated(slate, score, reason, superseded)
+        newer, likely = self._outdated(slate, judged, score, reason, superseded)
         lift, lifted_over, demotion = supersede.swaps(score, newer)
         score = score * lift * demotion
         columns = {
@@ -195,12 +195,14 @@ class Ranker(Stage):
         place[rows] = np.arange(len(slate))
         return tenant.linked[rows] & ((successor < 0) | known), place[successor]
 
-    def _outdated(self, slate: Slate, score: Floats, reason: Floats, superseded: Bools) -> tuple[Rows, Floats]:
+    def _outdated(
+        self, slate: Slate, judged: Floats, score: Floats, reason: Floats, superseded: Bools
+    ) -> tuple[Rows, Floats]:
         """Candidate that outdates each one without the data saying so (-1: none), and how likely that is."""
         newer, likely = np.full(len(slate), -1, dtype=np.int64), np.zeros(len(slate))
         if self.params.supersession.infer:
             best = slate.ranked(score, np.where(superseded, 1.0, reason))[:MAX_PAIRED]
-            newer[best], likely[best] = outdated(slate, best, self.params.supersession.threshold)
+            newer[best], likely[best] = outdated(slate, best, judged, self.params.supersession.threshold)
         return newer, likely
 
     def _importance(self, slate: Slate, superseded: Bools) -> Floats:

@@ -23,9 +23,13 @@ UNDATED_NEUTRAL = 0.5
 class EmbeddedReadTime(EmbeddedPredict[TimeOfQuery]):
     """Rules in place of a model."""
 
+    def __init__(self, signature: type[dspy.Signature], by_tense: bool) -> None:
+        super().__init__(signature)
+        self._by_tense = by_tense
+
     def judge(self, slate: Slate) -> TimeOfQuery:
         """See `text.sensitivity.read_time`."""
-        return read_time(slate.query.text, slate.query.as_of)
+        return read_time(slate.query.text, slate.query.as_of, by_tense=self._by_tense)
 
     def inputs(self, slate: Slate) -> dict[str, Any]:
         """Fields of `QuerySensitivity`."""
@@ -50,7 +54,10 @@ class Temporal(Stage):
     def __init__(self, params: TemporalSpec, lm: LmSpec | None = None) -> None:
         super().__init__()
         self.params = params
-        self.read_time = EmbeddedReadTime(QuerySensitivity) if params.read_time == "embedded" else _model(lm)
+        by_tense = params.unmarked == "tense"
+        self.read_time = (
+            EmbeddedReadTime(QuerySensitivity, by_tense) if params.read_time == "embedded" else _model(lm)
+        )
 
     def forward(self, slate: Slate) -> Slate:
         """See `Stage`."""

@@ -1,6 +1,7 @@
 """How a query stands to time: real-time, recent, historical or time-agnostic, with the reason in words.
 
-Whatever shows no sign of time is time-agnostic: then age counts for nothing, which does no harm. Statements (the claims
+Whatever shows no sign of time is time-agnostic: then age counts for nothing, which does no harm; a store of what goes
+on now may have it read by its tense. Statements (the claims
 of a scientific abstract, say) are held to a stricter test than questions: "previously reported" asks for nothing.
 """
 
@@ -8,6 +9,7 @@ from datetime import datetime, timedelta
 
 from memrank.text.lazy import Pattern
 from memrank.text.periods import clean, find_period, utc
+from memrank.text.tense import tense
 from memrank.types import Period, Sensitivity, TimeOfQuery
 
 RECENT_WINDOW = timedelta(days=100)
@@ -134,7 +136,7 @@ _HISTORY_TERM = Pattern(
 _ASKING = Pattern(
     r"^(?:who|what|which|where|when|why|how|whose|whom|is|are|am|was|were|do|does|did|has|have|had|can|could|should"
     r"|would|will|shall|may"
-    r"|any|please|tell|show|give|list|find|remind|check|get|explain|summari[sz]e|compare|describe|look|in which"
+    r"|any|please|tell|show|give|list|find|remind|check|get|explain|summari[sz]e|compare|describe|look|sum up|suggest|draft|draw up|write up|quote|outline|recap|help|in which"
     r"|in what|at what|on what"
     r"|from which|latest|current|newest|recent|most recent|live|news|today|now|history|former|previous|commits"
     r"|status)\b"
@@ -146,20 +148,31 @@ _QUOTED = Pattern(r'"[^"]{1,100}"')
 """A title or an utterance: its words are not those of the asker."""
 
 
-def read_time(text: str, as_of: datetime) -> TimeOfQuery:
-    """Reads the first 2,000 characters of a query. `as_of` is aware, in any zone; UsageError otherwise."""
+def read_time(text: str, as_of: datetime, *, by_tense: bool = False) -> TimeOfQuery:
+    """Reads the first 2,000 characters of a query. `as_of` is aware, in any zone; UsageError otherwise.
+
+    With `by_tense`, a question without any sign of time is read by its tense (`text.tense`).
+    """
     now = utc(as_of)
     period = find_period(text, now)
     plain = _QUOTED.sub('""', clean(text).lower().rstrip(" ?!.,;:\u2026"))
-    stated = not _ASKING.search(plain) and plain.count(" ") >= _STATEMENT
+    asks = text.rstrip().endswith("?") or _ASKING.search(plain)
+    stated = not asks and plain.count(" ") >= _STATEMENT
     previous = None if stated else _asks_previous(plain)
-    sensitivity, evidence = _class_of(plain, stated, previous, period, now)
+    found = _class_of(plain, stated, previous, period, now)
+    if found is None:
+        if stated:
+            found = Sensitivity.TIME_AGNOSTIC, "a statement without a period"
+        else:
+            found = tense(plain) if by_tense else (Sensitivity.TIME_AGNOSTIC, "no sign of time")
+    sensitivity, evidence = found
     return TimeOfQuery(sensitivity=sensitivity, period=period, asks_previous=previous is not None, evidence=evidence)
 
 
 def _class_of(
     text: str, stated: bool, previous: str | None, period: Period | None, now: datetime
-) -> tuple[Sensitivity, str]:
+) -> tuple[Sensitivity, str] | None:
+    """The class that words of time or of a state give, and why; None without any."""
     past = period is not None and _is_past(period, now)
     cues = _TERM.sub(" ", text)
     live = None if stated or past else _LIVE.search(cues) or _UP_OR_DOWN.search(cues)
@@ -183,7 +196,7 @@ def _class_of(
     state = None if stated or _NO_STATE.search(text) else _STATE.search(text)
     if state:
         return Sensitivity.RECENT, f"'{_short(state[0])}' asks for a present state"
-    return Sensitivity.TIME_AGNOSTIC, "a statement without a period" if stated else "no sign of time"
+    return None
 
 
 def _is_past(period: Period, now: datetime) -> bool:

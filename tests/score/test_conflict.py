@@ -23,6 +23,9 @@ def evidence(shared: list[list[float]], age: list[float], **changes: object) -> 
         "ended": np.zeros(k, dtype=np.bool_),
         "dated": np.ones(k, dtype=np.bool_),
         "historical": False,
+        "recent": True,
+        "kind": np.zeros(k, dtype=np.int64),
+        "relevance": np.full(k, 0.5),
     }
     return Evidence(**{**given_, **changes})  # type: ignore[arg-type]
 
