@@ -23,7 +23,8 @@ _WORD = re.compile(r"\w+")
 def outdated(slate: Slate, best: Rows, relevance: Floats, threshold: float) -> tuple[Rows, Floats]:
     """For each of the candidates `best` (best first), the candidate that outdates it (-1: none) and how likely that is.
 
-    `relevance` is that of every candidate of the slate. Shape (k,) each, the first with indices into the slate. Nothing is outdated where an earlier value is asked for.
+    `relevance` is that of every candidate of the slate. Shape (k,) each, the first with indices into the
+    slate. Nothing is outdated where an earlier value is asked for.
     """
     if slate.time.asks_previous or len(best) < 2:
         return np.full(len(best), -1, dtype=np.int64), np.zeros(len(best))

@@ -88,7 +88,7 @@ class TemporalSpec(Section):
     unmarked: Literal["time-agnostic", "tense"] = Field(
         default="time-agnostic", exclude_if=lambda way: way == "time-agnostic"
     )
-    """A question without any sign of time, read by rules: time-agnostic, or by its tense (the present asks for recent)."""
+    """A question without a word of time, read by rules: time-agnostic, or by tense (the present asks for recent)."""
     clock: Literal["event", "created", "accessed"] = "event"
     """Which time of a memory counts: `event` is event_date, else created_at; `accessed` the later of two."""
     kernel: KernelName = "exponential"

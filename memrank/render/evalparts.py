@@ -191,7 +191,9 @@ def distributions(report: Report) -> Section:
         ("Final score", np.concatenate([one.score for one in judged])),
     ):
         groups = {"relevant": values[relevant], "not relevant": values[~relevant]}
-        blocks.append(histogram(groups, title=f"{title} of what speaks to the question, and of the rest", x_label=title))
+        blocks.append(
+            histogram(groups, title=f"{title} of what speaks to the question, and of the rest", x_label=title)
+        )
     return Section(
         "Scores", [side_by_side(*blocks)], "The less the two groups overlap, the better a threshold tells them apart."
     )

@@ -125,8 +125,12 @@ class Isotonic:
 
     def undo(self, p: Floats) -> Floats:
         """What was mended to p; of a level, the lowest."""
-        rising, first = np.unique(np.array(self.y), return_index=True)
-        return np.interp(p, rising, np.array(self.x)[first])
+        x, y = np.array(self.x), np.array(self.y)
+        above = np.clip(np.searchsorted(y, p, side="left"), 1, len(y) - 1)
+        rise = y[above] - y[above - 1]
+        along = np.clip((p - y[above - 1]) / np.where(rise > 0, rise, 1.0), 0.0, 1.0)
+        said: Floats = x[above - 1] + along * (x[above] - x[above - 1])
+        return said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +152,8 @@ class Platt:
 
     def undo(self, p: Floats) -> Floats:
         """What was mended to p."""
-        return sigmoid((logit(p) - self.intercept) / self.slope)
+        mended: Floats = sigmoid((logit(p) - self.intercept) / self.slope)
+        return mended
 
 
 def logit(p: Floats) -> Floats:

@@ -56,7 +56,7 @@ class Temporal(Stage):
         self.params = params
         by_tense = params.unmarked == "tense"
         self.read_time = (
-            EmbeddedReadTime(QuerySensitivity, by_tense) if params.read_time == "embedded" else _model(lm)
+            EmbeddedReadTime(QuerySensitivity, by_tense) if params.read_time == "embedded" else _model(lm, by_tense)
         )
 
     def forward(self, slate: Slate) -> Slate:
@@ -151,12 +151,12 @@ class Temporal(Stage):
         return temporal.floored(k, params.floor)
 
 
-def _model(lm: LmSpec | None) -> dspy.Module:
+def _model(lm: LmSpec | None, by_tense: bool) -> dspy.Module:
     from memrank.stages.lm.sensitivity import LmReadTime
 
     if lm is None:
         raise SpecError(["read_time: lm without a model; allowed: an lm section"])
-    return LmReadTime()
+    return LmReadTime(by_tense=by_tense)
 
 
 def _ageless(time: TimeOfQuery) -> bool:

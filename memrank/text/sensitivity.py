@@ -136,8 +136,8 @@ _HISTORY_TERM = Pattern(
 _ASKING = Pattern(
     r"^(?:who|what|which|where|when|why|how|whose|whom|is|are|am|was|were|do|does|did|has|have|had|can|could|should"
     r"|would|will|shall|may"
-    r"|any|please|tell|show|give|list|find|remind|check|get|explain|summari[sz]e|compare|describe|look|sum up|suggest|draft|draw up|write up|quote|outline|recap|help|in which"
-    r"|in what|at what|on what"
+    r"|any|please|tell|show|give|list|find|remind|check|get|explain|summari[sz]e|compare|describe|look"
+    r"|sum up|suggest|draft|draw up|write up|quote|outline|recap|help|in which|in what|at what|on what"
     r"|from which|latest|current|newest|recent|most recent|live|news|today|now|history|former|previous|commits"
     r"|status)\b"
     r"|\b(?:who|what|which|where|whom|whose|what's|who's)\b|\b(?:i|i'm|i've|my|me|we|our|us|you|your)\b"

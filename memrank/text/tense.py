@@ -12,8 +12,8 @@ _LASTING = Pattern(
     r"|\bmeaning of\b|^(?:in what way|by what rule)\b"
     r"|^how (?:do|does|is|are|can) (?:a|an|the)? ?(?:[\w'-]+ ){1,6}(?:work|differ|form|happen|arise|get \w+"
     r"|calculated|computed|measured|made|defined|named|turned|diagnosed|elected|counted|spread)\b"
-    r"|^(?:what|who) (?:is|are) (?:an? )?(?!the\b|our\b|my\b|your\b|his\b|her\b|their\b|its\b|it\b|this\b|that\b|wrong\b"
-    r"|left\b|new\b|due\b|going\b|happening\b|on\b|in\b|next\b|open\b|still\b|planned\b|known\b|we\b|i\b|she\b|he\b"
+    r"|^(?:what|who) (?:is|are) (?:an? )?(?!the\b|our\b|my\b|your\b|his\b|her\b|their\b|its\b|it\b|this\b|that\b"
+    r"|wrong\b|left\b|new\b|due\b|going\b|happening\b|on\b|in\b|next\b|open\b|still\b|planned\b|known\b|we\b|i\b|she\b|he\b"
     r"|they\b|you\b|there\b|behind\b|in\b|paid\b|for\b)[a-z]+(?: [a-z]+){0,2}$"
     r"|\b(?:difference|differences) between\b|^why (?:do|does|is|are) (?:an? )?(?!the\b|our\b|my\b|we\b|i\b)[a-z]+s\b"
     r"|^what is (?:meant by|the (?:purpose|point|idea|meaning) of)\b"
@@ -27,15 +27,13 @@ _COURSE = Pattern(
     r"|\b(?:came|come) out of\b|\bthe course of\b|\bfindings of\b"
 )
 """How something went, from its beginning on."""
-_PRESENT_PERFECT = Pattern(r"\b(?:has|have|hasn't|haven't)\b")
 _PAST = Pattern(
-    r"\b(?:was|were|did|wasn't|weren't|didn't|had|hadn't|happened|went|came|took|gave|got to|said|told|paid for|cost us)\b"
+    r"\b(?:was|were|did|wasn't|weren't|didn't|had|hadn't|happened|went|came|took|gave|got to|said|told|paid for"
+    r"|cost us)\b"
     r"|^(?:who|what|which(?: \w+){0,3}) (?!need\b|feed\b|speed\b|bleed\b|breed\b|exceed\b|proceed\b|embed\b)\w{2,}ed\b"
     r"|^who (?:led|ran|held|wrote|bought|sold|won|lost|made|chose|built|found|sent|brought|signed|paid|put|set"
     r"|broke|drew|began|left|met|kept|spoke|taught|caught|drove)\b"
 )
-_NOW_IN_PAST = Pattern(r"\b(?:replaced|instead|is|are|'s|do we|does|should|can)\b")
-"""With a past in the question, and these: the past is only how the present came about."""
 
 
 def tense(text: str) -> tuple[Sensitivity, str]:

@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from goldenset import desk, golden
 
 from memrank.artifact import to_dict
+from memrank.calibration import calibrated
 from memrank.checking import check_written
 from memrank.compiled import with_state
 from memrank.errors import DataError, UsageError
@@ -16,6 +18,7 @@ from memrank.evals.evalset import Evalset
 from memrank.pipeline import Pipeline
 from memrank.registry import build
 from memrank.spec import RankerSpec, Spec
+from memrank.speccalibration import CalibrationSpec
 from memrank.specfile import spec_sha256
 
 FAST = {"resamples": 100}
@@ -135,13 +138,24 @@ def test_what_cannot_be_aimed_at_is_refused(more: str, options: dict[str, Any], 
         fitted(tmp_path, more, **options)
 
 
-def test_a_spec_with_a_calibration_of_its_own_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "own",
+    ["{method: platt, slope: 0.5, intercept: 1}", "{method: isotonic, x: [0, 0.2, 1], 'y': [0.1, 0.4, 0.9]}"],
+)
+def test_a_calibration_of_the_specs_own_is_compared_with_and_has_no_part_in_the_fit(own: str, tmp_path: Path) -> None:
     evalset = golden(tmp_path / "set")
     path = desk(tmp_path)
-    own = "relevance_threshold: 0.01, calibration: {method: platt, slope: 1, intercept: 0}"
-    path.write_text(path.read_text().replace("relevance_threshold: 0.01", own))
-    with pytest.raises(UsageError, match="states a calibration of its own"):
-        calibrate(check_written(path).spec, Builder(evalset), evalset, Options())
+    plain = calibrate(check_written(path).spec, Builder(evalset), evalset, Options())
+    state = plain.artifact.state["thresholds"].values["relevance_threshold"]
+    threshold = float(calibrated(CalibrationSpec.model_validate(yaml.safe_load(own)), np.array([0.01]))[0])
+    path.write_text(
+        path.read_text().replace("relevance_threshold: 0.01", f"relevance_threshold: {threshold!r}, calibration: {own}")
+    )
+    found = calibrate(check_written(path).spec, Builder(evalset), evalset, Options())
+    assert found.section == plain.section
+    assert found.artifact.state["thresholds"].values["relevance_threshold"] == pytest.approx(state)
+    assert found.after["ECE"] == plain.after["ECE"]
+    assert found.before["ECE"] != plain.before["ECE"]
 
 
 def test_isotonic_knots_rise_from_0_to_1(tmp_path: Path) -> None:

@@ -136,6 +136,18 @@ def test_mended_probabilities_keep_their_order(p: list[float], slope: float, int
         assert (np.diff(mended) >= 0).all()
 
 
+@given(st.floats(0.001, 0.999), st.floats(0.1, 5), st.floats(-5, 5))
+def test_what_was_mended_can_be_undone(p: float, slope: float, intercept: float) -> None:
+    said = np.array([p])
+    line = Platt(slope=slope, intercept=intercept)
+    mended = line.apply(said)
+    if 1e-5 < mended[0] < 1 - 1e-5:
+        assert line.undo(mended) == pytest.approx(said, rel=1e-4, abs=1e-6)
+    steps = Isotonic(x=(0.0, 0.3, 0.6, 1.0), y=(0.1, 0.4, 0.4, 0.9))
+    assert steps.apply(steps.undo(steps.apply(said))) == pytest.approx(steps.apply(said))
+    assert steps.undo(np.array([0.4])) == pytest.approx([0.3])
+
+
 def test_slope_one_changes_nothing() -> None:
     p = np.array([0.001, 0.3, 0.5, 0.999])
     assert Platt(slope=1.0, intercept=0.0).apply(p) == pytest.approx(p)

@@ -93,6 +93,17 @@ def test_auto_reads_the_query_and_the_kernel_is_reported(query: str, sensitivity
     assert {item.kernel for item in (*ranking.results, *ranking.excluded)} == {kernel}
 
 
+def test_a_spec_may_have_questions_without_a_word_of_time_read_by_their_tense() -> None:
+    now, then = "Which rate applies?", "Who agreed to the rate?"
+    for query, unmarked, sensitivity in (
+        (now, "time-agnostic", "time-agnostic"),
+        (now, "tense", "recent"),
+        (then, "tense", "historical"),
+    ):
+        ranking = read(pipeline(temporal={"sensitivity": "auto", "unmarked": unmarked}), [record("m")], query)
+        assert ranking.result.sensitivity == sensitivity
+
+
 def test_a_primary_source_has_more_authority_about_the_past_only() -> None:
     memories = [record("p", source_kind="primary", authority=0.6), record("s", authority=0.6)]
     for sensitivity, expected in (("historical", 0.8), ("recent", 0.6)):

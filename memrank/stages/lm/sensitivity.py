@@ -20,8 +20,9 @@ NAMES = tuple(one.value for one in Sensitivity)
 class LmReadTime(dspy.Module):  # type: ignore[misc]
     """One call a read, before anything is judged. Where the model does not answer in a valid way, the rules do."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_tense: bool = False) -> None:
         super().__init__()
+        self._by_tense = by_tense
         self.predict = dspy.Predict(QuerySensitivity)
         self.predict.demos = list(SENSITIVITY)
 
@@ -37,7 +38,7 @@ class LmReadTime(dspy.Module):  # type: ignore[misc]
         notes = Notes()
         if slate.reading is None and slate.time is not TIMELESS:  # a record, of what the model read then
             return TimeRead(time=slate.time, notes=notes)
-        rules = read_time(slate.query.text, slate.query.as_of)
+        rules = read_time(slate.query.text, slate.query.as_of, by_tense=self._by_tense)
         if slate.reading is None:
             notes.add("info", "temporal", "no_lm", "no model was asked: rules read the query's relation to time")
             return TimeRead(time=rules, notes=notes)
