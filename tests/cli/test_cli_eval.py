@@ -133,6 +133,10 @@ def test_several_side_by_side(spec: Path, tmp_path: Path) -> None:
     for one in body["reports"]:
         jsonschema.Draft202012Validator(SCHEMA).validate(one)
     assert call("eval", spec, worse, "--gate").code == 1
+    assert "by category" not in answer.out
+    by = call("eval", spec, worse, "--by", "category").out
+    assert by.index("desk by category") < by.index("worse by category")
+    assert by.count("stale-twin") >= 2
 
 
 def test_specs_of_one_name_are_told_apart_by_their_files(spec: Path, tmp_path: Path) -> None:
@@ -318,3 +322,7 @@ def test_runs_that_cannot_be_read_are_refused(spec: Path, tmp_path: Path) -> Non
     refused(call("eval", spec, "--run", run, "--html", run), 2, "would replace what is read")
     run.write_text("when Q0 a2 1 0.5 tag\n")
     assert call("eval", spec, "--run", run).code == 0
+    for option in (["--jobs", 2], ["--no-resume"]):
+        refused(
+            call("eval", "--run", run, "--evalset", tmp_path / "set", *option), 2, f"{option[0]} stands without SPEC"
+        )
