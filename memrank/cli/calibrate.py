@@ -123,11 +123,11 @@ def run_calibrate(asked: Asked, file: "SpecFile", evalset: "Evalset") -> None:
             progress=done,
         )
         found = calibrate(plain, make, evalset, options)
-    write(path, found.artifact)
     if asked.html is not None:
         from memrank.render.calibrationpage import calibration_page
 
         deliver([calibration_page(found)], asked.html)
+    write(path, found.artifact)
     json_form = json_text(calibration_json(found, str(path)), indent=2) if asked.as_json else None
     deliver([f"{calibration_text(found, seen()) if json_form is None else json_form}\n"], None)
     if asked.quiet:

@@ -18,7 +18,7 @@ from memrank.cli.journals import journal_file, journal_folder
 from memrank.cli.numbers import Finite
 from memrank.cli.output import FILE, Notices, deliver, json_text, refuse_source, tell
 from memrank.cli.progress import progress
-from memrank.errors import UsageError
+from memrank.errors import DataError, UsageError
 from memrank.text.counted import counted
 
 if TYPE_CHECKING:
@@ -210,6 +210,8 @@ def _queries(evalset: "Evalset", part: str) -> "tuple[Labelled, ...]":
     from memrank.evals.labels import SPLITS
 
     found = next((evalset.part(split) for split in SPLITS if split == part), evalset.queries)
+    if not evalset.queries:
+        raise DataError(f"{evalset.folder}: there is no query in it", hint="memrank evalset check DIR")
     if not found:
         raise UsageError(f"{evalset.folder}: there is no query in part {part}", hint="--part all takes every query")
     return found

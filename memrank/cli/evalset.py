@@ -12,6 +12,8 @@ from memrank.cli.output import FILE, deliver, json_text
 from memrank.text.counted import counted
 
 UNFIT = 1
+VERSION = 40
+"""Characters of a version that are shown."""
 
 
 @click.group()
@@ -60,9 +62,10 @@ def seal(folder: str, version: str | None, licence: str | None, as_json: bool) -
     from dataclasses import asdict
 
     from memrank.evals.kinds import seal_set
+    from memrank.text.inert import clip
 
     sealed = seal_set(Path(folder), version=version, licence=licence)
-    said = f"{folder}: version {sealed.version} sealed, {counted(len(sealed.files), 'file')}"
+    said = f"{folder}: version {clip(sealed.version, VERSION)} sealed, {counted(len(sealed.files), 'file')}"
     deliver([f"{json_text(asdict(sealed), indent=2) if as_json else said}\n"], None)
 
 

@@ -14,6 +14,7 @@ from memrank.types import Note, Notes
 
 MEMORIES, QUERIES = "memories.jsonl", "queries.jsonl"
 HINT = f"an evalset is a folder with {MEMORIES} and {QUERIES}"
+LINES = f"{QUERIES} is JSON Lines: an object with id, query and relevant a line"
 SHARES: tuple[tuple[Split, float], ...] = (("fit", 0.5), ("choose", 0.7), ("report", 1.0))
 """Where nobody stated a split: upper ends of the shares, by a hash of the split group."""
 
@@ -64,7 +65,7 @@ def load(folder: Path) -> Evalset:
 
 def _queries(path: Path, notes: Notes) -> Iterator[Labelled]:
     with path.open("rb") as stream:
-        for row in rows(stream, str(path), lambda note: notes.extend([note]), lambda _: None):
+        for row in rows(stream, str(path), lambda note: notes.extend([note]), lambda _: None, hint=LINES):
             notes.extend(row.notes)
             yield read_labels(row, f"{path}: {row.id[:80]}")
 

@@ -57,7 +57,7 @@ def _figure(given: Estimate) -> dict[str, float | int | None]:
 
 def checked_text(one: Checked, seen: Look) -> str:
     """One set for people. No line break at the end."""
-    sealed = f"version {one.manifest.version[:LABEL]}" if one.manifest else "not sealed"
+    sealed = f"version {clip(one.manifest.version, LABEL)}" if one.manifest else "not sealed"
     head = f"{one.folder}: {'ok' if one.passed else 'faults'}; {sealed}; {_counts(one.kind, one.counts)}"
     blocks = [[head]]
     if one.kind == "queries":
@@ -72,7 +72,7 @@ def _counts(kind: str, counts: Mapping[str, int]) -> str:
             f"{counted(counts['memories'], 'memory', 'memories')} of {counted(counts['namespaces'], 'namespace')}, "
             f"{counted(counts['queries'], 'query', 'queries')}, {counted(counts['scored_pairs'], 'scored pair')}"
         )
-    return ", ".join(f"{name} {count}" for name, count in counts.items())
+    return ", ".join(f"{clip(name, LABEL)} {count}" for name, count in counts.items())
 
 
 def _parts(one: Checked, seen: Look) -> list[str]:

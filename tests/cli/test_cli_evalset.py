@@ -165,3 +165,16 @@ def test_sets_of_another_kind(tmp_path: Path) -> None:
     told = call("eval", "--conversations", folder, "--resamples", 100)
     assert told.code == 0
     assert "fit.jsonl is not as it was sealed" in told.err
+
+
+def test_a_version_that_steers_the_terminal_is_shown_harmless(good: Path) -> None:
+    sealed = call("evalset", "seal", good, "--version", "\x1b[31m2")
+    assert (sealed.code, "\x1b" in sealed.out) == (0, False)
+    assert "\x1b" not in call("evalset", "check", good).out
+
+
+def test_a_query_with_half_a_surrogate_pair_is_checked(good: Path) -> None:
+    write_rows(good / "queries.jsonl", [query("q1", query="Where \ud800 is it?")])
+    answer = call("evalset", "check", good)
+    assert answer.code in (0, 1)
+    assert "plain rule" in answer.out
