@@ -61,10 +61,10 @@ def _data(found: Calibrated) -> Html:
 
 def _thresholds(found: Calibrated) -> Html:
     rows: list[list[Child]] = [
-        [name, figure_text(then), figure_text(now), "" if then == now else "changed"]
+        [name, f"{then:.4g}", f"{now:.4g}", "as it was" if then == now else "changed"]
         for name, (then, now) in found.thresholds.items()
     ]
-    heads = [Heading("threshold"), Heading("before", number=True), Heading("after", number=True), Heading("")]
+    heads = [Heading("threshold"), Heading("before", number=True), Heading("after", number=True), Heading("result")]
     return table(heads, rows, caption="Thresholds, of what is said and of what is calibrated")
 
 
