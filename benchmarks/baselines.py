@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from tables import figure
 
 from memrank.evals.agreement import Agreement, agreement, second_labels
 from memrank.evals.check import seal_evalset
@@ -22,7 +23,7 @@ from memrank.evals.labels import Labelled
 from memrank.evals.measure import measures
 from memrank.evals.rules import rankings
 from memrank.fileio import write_atomic
-from memrank.score.intervals import Bootstrap, Estimate
+from memrank.score.intervals import Bootstrap
 
 SEED, RESAMPLES = 20260320, 2_000
 COLUMNS = {
@@ -100,18 +101,6 @@ def agreed(kind: str, found: Agreement) -> str:
     lines = [head, "", "| score | correlation | mean difference |", "|---|---|---|"]
     lines += [f"| {name} | {figure(found.correlation[name])} | {figure(found.mae[name])} |" for name in found.mae]
     return "\n".join(lines)
-
-
-def figure(given: Estimate) -> str:
-    """`.745 [.71, .78]`."""
-    if np.isnan(given.mean):
-        return ""
-    tail = "" if np.isnan(given.low) else f" [{_short(given.low, 2)}, {_short(given.high, 2)}]"
-    return _short(given.mean, 3) + tail
-
-
-def _short(value: float, digits: int) -> str:
-    return re.sub(r"^(-?)0\.", r"\1.", f"{value:.{digits}f}")
 
 
 def rewritten(folder: Path) -> tuple[str, str]:

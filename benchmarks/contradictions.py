@@ -14,68 +14,43 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import quality
 from fit_contradiction import set_tenants
-from numpy.typing import NDArray
 from pairsets import read_pairs, tenant_of
 from synthetic import records
 
 from memrank.claimpairs import Comparer, in_order
 from memrank.contradictions import THRESHOLD, contradictions
 from memrank.records import read_record
+from memrank.render.evalset import interval_text
 from memrank.score.contradiction import probability, shipped
+from memrank.score.intervals import Bootstrap, Estimate, ratio
 from memrank.tenant import Tenant
 
-Floats = NDArray[np.float64]
-
 RANDOM = 500
-RESAMPLES = 1000
+RESAMPLES, SEED = 1000, 0
 
 
-def interval(
-    labels: Floats, flagged: Floats, groups: list[str], measure: Callable[[Floats, Floats], float]
-) -> tuple[float, float, float]:
-    """A measure and its 95 % percentile interval, groups drawn together."""
-    names = list(dict.fromkeys(groups))
-    rows = {name: [i for i, group in enumerate(groups) if group == name] for name in names}
-    draw = np.random.default_rng(0)
-    drawn = []
-    for _ in range(RESAMPLES):
-        picked = [i for k in draw.integers(0, len(names), len(names)) for i in rows[names[k]]]
-        drawn.append(measure(labels[picked], flagged[picked]))
-    low, high = np.nanpercentile(drawn, [2.5, 97.5])
-    return measure(labels, flagged), float(low), float(high)
-
-
-def precision(labels: Floats, flagged: Floats) -> float:
-    """Share of what is flagged that is one; NaN where nothing is."""
-    return float(labels[flagged > 0].mean()) if flagged.any() else float("nan")
-
-
-def recall(labels: Floats, flagged: Floats) -> float:
-    """Share of the contradictions that is flagged."""
-    return float(flagged[labels > 0].mean()) if labels.any() else float("nan")
-
-
-def golden(path: Path) -> Iterator[tuple[str, str, int, tuple[float, float, float]]]:
-    """(domain, measure, pairs, value with interval), for each domain and for all."""
+def golden(path: Path) -> Iterator[tuple[str, str, Estimate]]:
+    """(domain, measure, estimate over its pairs), for each domain and for all; then the share of each kind."""
     pairs = read_pairs([path])
     flagged = (probability(shipped(), pairs.features) >= THRESHOLD).astype(np.float64)
-    domains = [str(row["domain"]) for row in pairs.rows]
-    groups = [str(row["split_group"]) for row in pairs.rows]
+    hit = np.column_stack([flagged * pairs.labels, flagged])
+    found = np.column_stack([flagged * pairs.labels, pairs.labels])
+    domains = [pair.domain for pair in pairs.rows]
     for domain in (*sorted(set(domains)), "all"):
         own = [i for i, name in enumerate(domains) if domain in (name, "all")]
-        for name, measure in (("precision", precision), ("recall", recall)):
-            found = interval(pairs.labels[own], flagged[own], [groups[i] for i in own], measure)
-            yield domain, name, len(own), found
-    kinds = sorted({(bool(row["label"]), str(row["kind"])) for row in pairs.rows}, reverse=True)
-    for label, kind in kinds:
-        own = [i for i, row in enumerate(pairs.rows) if (bool(row["label"]), row["kind"]) == (label, kind)]
-        share = float(flagged[own].mean())
-        yield f"{'true' if label else 'false'} {kind}", "flagged", len(own), (share, float("nan"), float("nan"))
+        bootstrap = Bootstrap([pairs.rows[i].group for i in own], seed=SEED, resamples=RESAMPLES)
+        yield domain, "precision", bootstrap.of_sums(hit[own], ratio)
+        yield domain, "recall", bootstrap.of_sums(found[own], ratio)
+    for label, kind in sorted({(pair.label, pair.kind) for pair in pairs.rows}, reverse=True):
+        own = [i for i, pair in enumerate(pairs.rows) if (pair.label, pair.kind) == (label, kind)]
+        bootstrap = Bootstrap([pairs.rows[i].group for i in own], seed=SEED, resamples=RESAMPLES)
+        yield f"{'true' if label else 'false'} {kind}", "flagged", bootstrap.estimate(flagged[own])
 
 
 def false_alarms(folder: Path) -> tuple[int, int]:
@@ -118,10 +93,9 @@ def main() -> None:
     arguments = parser.parse_args()
     body: dict[str, object] = {"threshold": THRESHOLD}
     rows = list(golden(arguments.pairs))
-    body["golden"] = rows
-    for domain, name, count, (value, low, high) in rows:
-        spread = "" if np.isnan(low) else f" [{low:.2f}, {high:.2f}]"
-        sys.stdout.write(f"{domain:28} {name:10} {value:.3f}{spread} of {count} pairs\n")
+    body["golden"] = [{"domain": domain, "measure": name, **quality.plain(found)} for domain, name, found in rows]
+    for domain, name, found in rows:
+        sys.stdout.write(f"{domain:28} {name:10} {interval_text(found)} of {found.n} pairs\n")
     for folder in arguments.random:
         judged, flagged = false_alarms(folder)
         body[folder.name] = {"judged": judged, "flagged": flagged}

@@ -23,7 +23,6 @@ from pairsets import Pairs, read_pairs, tenant_of
 
 from memrank.blocking import proposals
 from memrank.claimpairs import EXCLUDED, FEATURES, Comparer, in_order
-from memrank.records import read_record
 from memrank.score.trees import dump
 from memrank.stores.readers import read_memories
 from memrank.tenant import Tenant
@@ -60,10 +59,10 @@ def unrelated(tenant: Tenant, apart: set[tuple[str, str]], draw: np.random.Gener
 
 def golden_tenants(pairs: Pairs) -> Iterator[tuple[Tenant, set[tuple[str, str]]]]:
     """The memories of each domain, and its golden pairs."""
-    for domain in sorted({row["domain"] for row in pairs.rows}):
-        own = [row for row in pairs.rows if row["domain"] == domain]
-        apart = {(str(row["older"]["id"]), str(row["newer"]["id"])) for row in own}
-        yield tenant_of([read_record(row[side], position=0)[0] for row in own for side in ("older", "newer")]), apart
+    for domain in sorted({pair.domain for pair in pairs.rows}):
+        own = [pair for pair in pairs.rows if pair.domain == domain]
+        apart = {(pair.older.id, pair.newer.id) for pair in own}
+        yield tenant_of([memory for pair in own for memory in (pair.older, pair.newer)]), apart
 
 
 def set_tenants(folder: Path) -> Iterator[tuple[Tenant, set[tuple[str, str]]]]:

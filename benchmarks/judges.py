@@ -276,15 +276,11 @@ def shown(of: Mapping[str, Mapping[str, Estimate]]) -> str:
         changes = [of[judge][name].minus(of["embedded"][name]) for name in SHOWN]
         best.append([f"{judge} - embedded", *(tables.figure(change, signed=True) for change in changes)])
     cost = [
-        [judge, *(f"{found[name].mean:.3g}" for name in USED), tables.figure(_known(found["position_bias"]))]
+        [judge, *(f"{found[name].mean:.3g}" for name in USED), tables.figure(found["position_bias"])]
         for judge, found in of.items()
     ]
     head = ["a read, on average", *USED, "position bias"]
     return "\n\n".join([lines(["judge", *SHOWN], best), lines(head, cost)])
-
-
-def _known(estimate: Estimate) -> Estimate | None:
-    return estimate if estimate.n else None
 
 
 def gained(of: Mapping[str, Mapping[str, Estimate]]) -> str:

@@ -12,7 +12,7 @@ Cells = list[list[str]]
 
 def figure(estimate: Estimate | None, *, signed: bool = False, name: str = "") -> str:
     """`.745 [.71, .78]`, or nothing where a measure does not apply."""
-    if estimate is None:
+    if estimate is None or math.isnan(estimate.mean):
         return ""
     low, high = estimate.low, estimate.high
     tail = f" {name}" if name else ""

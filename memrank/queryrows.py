@@ -22,15 +22,22 @@ class Row:
     notes: tuple[Note, ...]
 
 
-def rows(stream: IO[bytes], name: str, skipped: Callable[[Note], None], done: Callable[[int], None]) -> Iterator[Row]:
+def rows(
+    stream: IO[bytes],
+    name: str,
+    skipped: Callable[[Note], None],
+    done: Callable[[int], None],
+    *,
+    hint: str = HINT,
+) -> Iterator[Row]:
     """The rows in order, each as soon as its line is there; `done` is told the bytes of a line once it is worked off.
 
     A line that is no JSON object is left out, and `skipped` is told of it. Raises DataError where there are lines and
-    none can be used, or they cannot be read.
+    none can be used, or they cannot be read, with `hint`.
     """
     seen: set[str] = set()
     first_fault = ""
-    for number, data in enumerate(_lines(stream, name), start=1):
+    for number, data in enumerate(_lines(stream, name, hint), start=1):
         place = f"{name}:{number}"
         notes = Notes()
         text = decoded(data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data, place, notes)
@@ -49,7 +56,7 @@ def rows(stream: IO[bytes], name: str, skipped: Callable[[Note], None], done: Ca
                 yield Row(id=identity, fields=fields, notes=notes.as_tuple())
         done(len(data))
     if first_fault and not seen:
-        raise DataError(f"no query can be used; the first fault: {first_fault}", hint=HINT)
+        raise DataError(f"no query can be used; the first fault: {first_fault}", hint=hint)
 
 
 def question(row: Row) -> dict[str, Any]:
@@ -66,11 +73,11 @@ def question(row: Row) -> dict[str, Any]:
     return asked
 
 
-def _lines(stream: IO[bytes], name: str) -> Iterator[bytes]:
+def _lines(stream: IO[bytes], name: str, hint: str) -> Iterator[bytes]:
     try:
         yield from stream
     except OSError as fault:
-        raise DataError(f"{name}: cannot be read: {fault.strerror or fault}", hint=HINT) from None
+        raise DataError(f"{name}: cannot be read: {fault.strerror or fault}", hint=hint) from None
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -306,6 +306,8 @@ class GateSpec(Section):
     def _has_a_bound(self) -> Self:
         if self.min is None and self.max is None:
             raise ValueError("a gate without a bound; allowed: min, max or both")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError("a gate that nothing passes; allowed: a min that is at most the max")
         return self
 
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from memrank.evals.check import Checked, check
+from memrank.evals.check import check
+from memrank.evals.checked import Checked
 from memrank.evals.evalset import load
 from memrank.evals.rules import rankings, right_first
 from memrank.stores.readers import read_memories

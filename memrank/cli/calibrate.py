@@ -1,7 +1,7 @@
 """What `memrank eval --calibrate` and `--reads` do: fit and write an artifact; see whether it still holds."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +10,7 @@ import click
 
 from memrank.cli.logfile import seen
 from memrank.cli.numbers import Finite
-from memrank.cli.output import FILE, Notices, deliver, json_text, tell
+from memrank.cli.output import FILE, Notices, deliver, json_text, refuse_source, tell
 from memrank.errors import DataError, UsageError
 
 if TYPE_CHECKING:  # they bring numpy and dspy, which help and checks do without
@@ -34,6 +34,7 @@ class Asked:
     resamples: int
     gate: bool
     as_json: bool
+    html: str | None
     quiet: bool
     calibrate: bool
     method: str
@@ -43,32 +44,6 @@ class Asked:
     log: str | None
     since: str | None
     max_ece: float | None
-
-    def refuse(self, measuring: Mapping[str, bool]) -> None:
-        """Raises UsageError for options that do not go together; `measuring`: option to whether it was given."""
-        if self.calibrate and self.log is not None:
-            raise UsageError("--calibrate and --reads do not go together", hint="one after the other")
-        chosen = "--calibrate" if self.calibrate else "--reads" if self.log is not None else None
-        given = [name for name, there in measuring.items() if there]
-        if chosen and given:
-            raise UsageError(f"{given[0]} does not go with {chosen}", hint=f"leave {given[0]} out")
-        if self.calibrate and self.gate:
-            raise UsageError("--gate does not go with --calibrate", hint="evaluate the spec with its artifact")
-        if chosen and len(self.specs) > 1:
-            raise UsageError(f"{chosen} takes one spec", hint="one after the other")
-        wanted = {
-            "--calibrate": {
-                "--method": self.method != "auto",
-                "--target-precision": self.target_precision is not None,
-                "--review-rate": self.review_rate is not None,
-                "--out": self.out is not None,
-            },
-            "--reads": {"--since": self.since is not None, "--max-ece": self.max_ece is not None},
-        }
-        for option, names in wanted.items():
-            for name, there in names.items():
-                if there and chosen != option:
-                    raise UsageError(f"{name} stands without {option}", hint=f"add {option}")
 
 
 def other_options(command: Command) -> Command:
@@ -119,11 +94,16 @@ def run_calibrate(asked: Asked, file: "SpecFile", evalset: "Evalset") -> None:
     from memrank.artifact import write
     from memrank.cli.progress import progress
     from memrank.evals.calibrate import FITTED_ON, HELD_OUT, Options, calibrate
+    from memrank.evals.evalset import QUERIES
     from memrank.registry import build
     from memrank.render.calibration import calibration_json, calibration_text
     from memrank.specfile import spec_sha256
 
     path = artifact_path(file.path, asked.out)
+    if asked.html is not None:
+        refuse_source("--html", asked.html, [file.path, evalset.memories, evalset.folder / QUERIES, path])
+        if _same(Path(asked.html), path):
+            raise UsageError(f"--html {asked.html} is where the artifact goes", hint="name another file")
     Notices(strict=False, quiet=asked.quiet).show(evalset.notes)
 
     def make(spec: "Spec") -> "Pipeline":
@@ -143,6 +123,10 @@ def run_calibrate(asked: Asked, file: "SpecFile", evalset: "Evalset") -> None:
             progress=done,
         )
         found = calibrate(plain, make, evalset, options)
+    if asked.html is not None:
+        from memrank.render.calibrationpage import calibration_page
+
+        deliver([calibration_page(found)], asked.html)
     write(path, found.artifact)
     json_form = json_text(calibration_json(found, str(path)), indent=2) if asked.as_json else None
     deliver([f"{calibration_text(found, seen()) if json_form is None else json_form}\n"], None)
@@ -175,6 +159,8 @@ def run_drift(asked: Asked) -> None:
     from memrank.render.drift import drift_json, drift_text
 
     where, file = opened(asked.log, asked.specs[0] if asked.specs else None)
+    if asked.html is not None:
+        refuse_source("--html", asked.html, [where.path, *asked.specs])
     found = drift(
         where,
         since_seconds(asked.since),
@@ -183,6 +169,10 @@ def run_drift(asked: Asked) -> None:
         seed=asked.seed,
         resamples=asked.resamples,
     )
+    if asked.html is not None:
+        from memrank.render.driftpage import drift_page
+
+        deliver([drift_page(found)], asked.html)
     text = json_text(drift_json(found), indent=2) if asked.as_json else drift_text(found, seen())
     deliver([f"{text}\n"], None)
     if asked.gate and found.verdict != "holds":

@@ -13,11 +13,12 @@ import click
 from memrank.cli import collector
 from memrank.cli.calibrate import Asked, other_options, run_calibrate, run_drift
 from memrank.cli.evalconversations import PruningOptions, evaluate_conversations
+from memrank.cli.evaloptions import given, refuse
 from memrank.cli.journals import journal_file, journal_folder
 from memrank.cli.numbers import Finite
 from memrank.cli.output import FILE, Notices, deliver, json_text, refuse_source, tell
 from memrank.cli.progress import progress
-from memrank.errors import UsageError
+from memrank.errors import DataError, UsageError
 from memrank.text.counted import counted
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ def eval(  # noqa: A001 - the name of the command
 
     --calibrate fits the judge of one SPEC on the part `choose`, writes the artifact that its `compiled` is to name, and
     shows the part `report` before and after. --reads looks into a read log whether calibration still holds.
+    An option that would change nothing of what is done is refused.
 
     With --conversations, it is the pruner that is measured: what later questions need must stay in the context.
 
@@ -131,24 +133,12 @@ def eval(  # noqa: A001 - the name of the command
     """
     from memrank.checking import check_file, check_written
 
-    asked = Asked(
-        specs=specs, jobs=jobs, seed=seed, resamples=resamples, gate=gate, as_json=as_json, quiet=quiet, **other
-    )
-    asked.refuse(
-        {
-            "--html": html is not None,
-            "--by": by is not None,
-            "--part": part != "all",
-            "--run": bool(runs),
-            "--conversations": talks is not None,
-        }
-    )
-    if margin is not None and talks is None:
-        raise UsageError("--margin goes with --conversations", hint="leave --margin out")
+    refuse(given(click.get_current_context()), specs)
+    measuring: dict[str, Any] = {"jobs": jobs, "seed": seed, "resamples": resamples, "gate": gate}
+    asked = Asked(specs=specs, as_json=as_json, html=html, quiet=quiet, **measuring, **other)
     if asked.log is not None:
         run_drift(asked)
     elif talks is not None:
-        _refuse_with_conversations({"--evalset": folder is not None, "--run": bool(runs), "--by": by is not None})
         files = [check_file(spec) for spec in specs]
         collector.resume()
         pruning = PruningOptions(
@@ -174,13 +164,6 @@ def eval(  # noqa: A001 - the name of the command
         files = [check_file(spec) for spec in specs]
         collector.resume()
         _measure(files, runs, folder, settings, shown)
-
-
-def _refuse_with_conversations(given: Mapping[str, bool]) -> None:
-    """Raises UsageError for the first of these options that was given."""
-    for name, there in given.items():
-        if there:
-            raise UsageError(f"{name} does not go with --conversations", hint=f"leave {name} out")
 
 
 def _measure(
@@ -227,6 +210,8 @@ def _queries(evalset: "Evalset", part: str) -> "tuple[Labelled, ...]":
     from memrank.evals.labels import SPLITS
 
     found = next((evalset.part(split) for split in SPLITS if split == part), evalset.queries)
+    if not evalset.queries:
+        raise DataError(f"{evalset.folder}: there is no query in it", hint="memrank evalset check DIR")
     if not found:
         raise UsageError(f"{evalset.folder}: there is no query in part {part}", hint="--part all takes every query")
     return found
@@ -367,7 +352,8 @@ def _say(
         return
     from memrank.render.comparison import comparison_text
 
-    deliver([f"{comparison_text(comparison, width=seen.width, colour=seen.colour)}\n"], None)
+    text = comparison_text(comparison, width=seen.width, colour=seen.colour, by_category=by_category)
+    deliver([f"{text}\n"], None)
 
 
 def _pass_gates(reports: "Sequence[Report]", *, asked: bool, quiet: bool) -> None:

@@ -12,6 +12,8 @@ from memrank.cli.output import FILE, deliver, json_text
 from memrank.text.counted import counted
 
 UNFIT = 1
+VERSION = 40
+"""Characters of a version that are shown."""
 
 
 @click.group()
@@ -28,8 +30,11 @@ def check(folders: tuple[str, ...], as_json: bool) -> None:
     Exits with 1 where there is a fault: an id that no memory has, labels that exclude each other, an answer from the
     future or of another tenant, a group, a question or answers on two sides of the split, a query that stands in its
     answer, a plain rule that is right first for more than .9 of the queries.
+
+    Sets of pairs of memories and of conversations are told by their files and checked for what applies to them: ids,
+    groups and texts on two sides of the split, labels, and whether they are as sealed.
     """
-    from memrank.evals.check import check as check_one
+    from memrank.evals.kinds import check as check_one
     from memrank.render.evalset import checked_json, checked_text
     from memrank.render.terminal import look
 
@@ -56,10 +61,11 @@ def seal(folder: str, version: str | None, licence: str | None, as_json: bool) -
     """
     from dataclasses import asdict
 
-    from memrank.evals.check import seal_evalset
+    from memrank.evals.kinds import seal_set
+    from memrank.text.inert import clip
 
-    sealed = seal_evalset(Path(folder), version=version, licence=licence)
-    said = f"{folder}: version {sealed.version} sealed, {counted(len(sealed.files), 'file')}"
+    sealed = seal_set(Path(folder), version=version, licence=licence)
+    said = f"{folder}: version {clip(sealed.version, VERSION)} sealed, {counted(len(sealed.files), 'file')}"
     deliver([f"{json_text(asdict(sealed), indent=2) if as_json else said}\n"], None)
 
 

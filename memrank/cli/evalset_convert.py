@@ -101,4 +101,4 @@ def export(
     notices = Notices(strict=False, quiet=quiet, verbose=True)
     notices.show(notes.as_tuple())
     pieces = trec_lines(judgements) if form == "trec" else [ranx_text(judgements)]
-    deliver(pieces, out, sources=[found.memories, found.folder / QUERIES])
+    deliver(pieces, out, sources=[found.memories, found.folder / QUERIES], option="--to")

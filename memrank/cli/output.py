@@ -39,17 +39,23 @@ def tell(line: str) -> None:
         click.echo(line, err=True)
 
 
-def deliver(pieces: Iterable[str], out: str | None, *, sources: Iterable[str | os.PathLike[str]] = ()) -> None:
+def deliver(
+    pieces: Iterable[str],
+    out: str | None,
+    *,
+    sources: Iterable[str | os.PathLike[str]] = (),
+    option: str = "--out",
+) -> None:
     """Write pieces of text to stdout as they come, or to the file `out`, whole or not at all.
 
     What is no file but a device or a pipe is written as it is. Raises UsageError where `out` is one of the `sources`
-    that the text is made from, DataError where it cannot be written.
+    that the text is made from, by the name of its `option`, DataError where it cannot be written.
     """
     if out is None:
         for piece in pieces:
             _say(piece)
         return
-    refuse_source("--out", out, sources)
+    refuse_source(option, out, sources)
     if _is_special(out):
         with open(out, "w", encoding="utf-8", newline="") as stream:  # noqa: PTH123 - may be a number under /dev/fd
             for piece in pieces:

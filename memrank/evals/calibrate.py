@@ -20,7 +20,7 @@ from memrank.evals.evaluate import evaluate
 from memrank.evals.fitting import Method, fit, library_version, method_for
 from memrank.evals.labels import Labelled, Split
 from memrank.evals.outcome import Outcome, Scored
-from memrank.evals.report import Figure, Subject, figure_of, report_of
+from memrank.evals.report import Decile, Figure, Subject, figure_of, report_of
 from memrank.evals.thresholds import Reviewed, asks, for_precision, for_review_rate, reviewed
 from memrank.pipeline import Pipeline
 from memrank.score.calibration import BINS, bin_sums, ece_of_sums
@@ -75,6 +75,9 @@ class Calibrated:
     at or above the relevance threshold, and its number a read; and `review_rate` where one was aimed at.
     """
     after: Mapping[str, Figure]
+    said_before: Sequence[Decile]
+    """What was judged on held-out queries, by tenths of the relevance said, and the share of it that is relevant."""
+    said_after: Sequence[Decile]
 
 
 def calibrate(spec: Spec, build: Callable[[Spec], Pipeline], evalset: Evalset, options: Options) -> Calibrated:
@@ -102,7 +105,7 @@ def calibrate(spec: Spec, build: Callable[[Spec], Pipeline], evalset: Evalset, o
         below, margin = for_review_rate(run.review(fitted, FITTED_ON), rules, options.review_rate)
         state = _state(ranker, section, _mapped(section, threshold), below, margin)
         fitted = build(with_state(spec, state))
-    before, after = (run.figures(pipeline, HELD_OUT) for pipeline in (plain, fitted))
+    (before, said_before), (after, said_after) = (run.figures(pipeline, HELD_OUT) for pipeline in (plain, fitted))
     then = {
         "relevance_threshold": ranker.relevance_threshold,
         "top_score_below": rules.top_score_below,
@@ -138,6 +141,8 @@ def calibrate(spec: Spec, build: Callable[[Spec], Pipeline], evalset: Evalset, o
         thresholds={name: (value, _number(state["thresholds"], name)) for name, value in then.items()},
         before=before,
         after=after,
+        said_before=said_before,
+        said_after=said_after,
     )
 
 
@@ -234,8 +239,8 @@ class _Run:
         """What decides on review, of each query that can be read."""
         return [read for read in self._reviewed(pipeline, part) if read is not None]
 
-    def figures(self, pipeline: Pipeline, part: Split) -> dict[str, Figure]:
-        """The metrics of a pipeline on a part."""
+    def figures(self, pipeline: Pipeline, part: Split) -> tuple[dict[str, Figure], Sequence[Decile]]:
+        """The metrics of a pipeline on a part, and what it said there by tenths."""
         options, queries = self.options, self._queries(part)
         outcomes = self.ask(pipeline, part)
         spec = pipeline.spec
@@ -258,7 +263,8 @@ class _Run:
                 for read in self._reviewed(pipeline, part)
             ]
             found["review_rate"] = bootstrap.estimate(np.array(asked))
-        return {**report.figures, **{name: figure_of(estimate) for name, estimate in found.items()}}
+        figures = {**report.figures, **{name: figure_of(estimate) for name, estimate in found.items()}}
+        return figures, report.deciles
 
     def _queries(self, part: Split) -> tuple[Labelled, ...]:
         queries = self.evalset.part(part)

@@ -2,76 +2,26 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from memrank.evals.agreement import SECOND, Agreement, agreement, second_labels
-from memrank.evals.evalset import NOT_AS_SEALED, Evalset, load, split_of
+from memrank.evals.checked import FEWEST, Balance, Checked, RuleShare, file_findings, repair_findings
+from memrank.evals.evalset import Evalset, load, split_of
 from memrank.evals.finding import Finding, fault, remark
 from memrank.evals.labelfaults import label_findings, listed
 from memrank.evals.labels import SPLITS, Labelled, Split
 from memrank.evals.leaks import leak_findings
-from memrank.evals.manifest import MANIFEST, README, SEAL, Manifest, differences, read_manifest, seal
+from memrank.evals.manifest import Manifest, read_manifest, seal
 from memrank.evals.rules import SOLVED, rankings, right_first
 from memrank.stores.readers import read_memories
-from memrank.types import Memory, Note
+from memrank.types import Memory
 
-FEWEST = 20
-"""Queries of a part below which its figures say little."""
 AGREED = 0.6
 """Cohen's kappa below which two people do not mean the same by a label (Landis and Koch 1977: "substantial" above)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Balance:
-    """What one part of a set holds."""
-
-    queries: int
-    groups: int
-    no_answer: int
-    three_or_more: int
-    """Queries with at least three relevant memories, which P@3 can be judged by."""
-    outdated: int
-    """Queries with outdated values that still read like an answer."""
-    previous: int
-    scored_pairs: int
-    sensitivity: Mapping[str, int]
-    category: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleShare:
-    """How often the first result of a plain rule is relevant, over the queries that have an answer."""
-
-    right: int
-    queries: int
-
-    @property
-    def share(self) -> float:
-        """0 where no query has an answer."""
-        return self.right / self.queries if self.queries else 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """A golden set that was read, and what there is to say about it."""
-
-    folder: Path
-    manifest: Manifest | None
-    counts: Mapping[str, int]
-    parts: Mapping[Split, Balance]
-    rules: Mapping[str, RuleShare]
-    agreement: Agreement | None
-    findings: Sequence[Finding]
-
-    @property
-    def passed(self) -> bool:
-        """Whether nothing of it is a fault."""
-        return all(finding.level != "fault" for finding in self.findings)
-
-
 def check(folder: Path) -> Checked:
-    """Check one golden set. Raises DataError for one that cannot be read."""
+    """Check a golden set of queries over memories. Raises DataError for one that cannot be read."""
     evalset = load(folder)
     loaded = read_memories(evalset.memories)
     memories = {(memory.namespace, memory.id): memory for memory in loaded.memories}
@@ -82,8 +32,8 @@ def check(folder: Path) -> Checked:
     rules = {name: RuleShare(**_share(evalset.queries, found)) for name, found in ranked.items()}
     agreed = agreement(evalset.queries, second)
     findings = [
-        *_files(folder, manifest),
-        *_repaired((*evalset.notes, *loaded.notes)),
+        *file_findings(folder, manifest),
+        *repair_findings((*evalset.notes, *loaded.notes)),
         *label_findings(evalset.queries, memories),
         *leak_findings(evalset.queries, memories),
         *_second(evalset.queries, second, {name for _, name in memories}, agreed),
@@ -92,6 +42,7 @@ def check(folder: Path) -> Checked:
     ]
     return Checked(
         folder=folder,
+        kind="queries",
         manifest=manifest,
         counts=_counts(evalset, loaded.memories, second),
         parts=parts,
@@ -142,23 +93,6 @@ def _counts(evalset: Evalset, memories: Sequence[Memory], second: Sequence[Label
 def _share(queries: Sequence[Labelled], ranked: Sequence[Sequence[str]]) -> dict[str, int]:
     right, asked = right_first(queries, ranked)
     return {"right": right, "queries": asked}
-
-
-def _files(folder: Path, manifest: Manifest | None) -> Iterator[Finding]:
-    if not (folder / README).is_file():
-        yield remark("no_readme", README, "nothing says how it was made, by whom, under which licence, and its limits")
-    if manifest is None:
-        yield remark("no_manifest", MANIFEST, f"it has no version and no hashes; {SEAL}")
-        return
-    for said in differences(folder, manifest):
-        yield fault(NOT_AS_SEALED, MANIFEST, said)
-
-
-def _repaired(notes: Sequence[Note]) -> Iterator[Finding]:
-    for note in notes:
-        if note.level != "info" and note.code != NOT_AS_SEALED:
-            times = f" ({note.count} times)" if note.count > 1 else ""
-            yield fault(note.code, note.stage, note.detail + times)
 
 
 def _second(

@@ -9,6 +9,7 @@ from typing import NoReturn
 from memrank.dialogue.elements import Element, read_elements
 from memrank.errors import DataError
 from memrank.evals.labels import SPLITS
+from memrank.evals.manifest import tell_changes
 from memrank.stores.formats import iter_items
 from memrank.types import Note, Notes
 
@@ -72,7 +73,8 @@ class Conversations:
 def load_conversations(path: Path, part: str = "all") -> Conversations:
     """Read golden conversations: a file, or of a folder the file of a part (`all`: of every part that is there).
 
-    Raises DataError, with file and line, for what is missing, is no JSON or does not fit together: nothing is left out.
+    A note says what of a folder is not as its manifest has it. Raises DataError, with file and line, for what is
+    missing, is no JSON or does not fit together: nothing is left out.
     """
     files = [path] if path.is_file() else [path / f"{name}.jsonl" for name in SPLITS if part in ("all", name)]
     there = [file for file in files if file.is_file()]
@@ -91,6 +93,8 @@ def load_conversations(path: Path, part: str = "all") -> Conversations:
                 raise DataError(f"{item.where}: the conversation {identity[:80]!r} stands at {seen[identity]} already")
             seen[identity] = item.where
             moments += _moments(item.value, identity, item.where, notes)
+    if path.is_dir():
+        tell_changes(path, notes)
     if not moments:
         raise DataError(f"{path}: no conversation with a moment there", hint=HINT)
     return Conversations(

@@ -7,15 +7,14 @@ from pathlib import Path
 
 from memrank.errors import DataError
 from memrank.evals.labels import Labelled, Split, read_labels
-from memrank.evals.manifest import SEAL, differences, read_manifest
+from memrank.evals.manifest import tell_changes
 from memrank.fileio import sha256_hex
 from memrank.queryrows import rows
 from memrank.types import Note, Notes
 
 MEMORIES, QUERIES = "memories.jsonl", "queries.jsonl"
-NOT_AS_SEALED = "not_as_sealed"
-"""Code of the note about a set that is not as its manifest has it."""
 HINT = f"an evalset is a folder with {MEMORIES} and {QUERIES}"
+LINES = f"{QUERIES} is JSON Lines: an object with id, query and relevant a line"
 SHARES: tuple[tuple[Split, float], ...] = (("fit", 0.5), ("choose", 0.7), ("report", 1.0))
 """Where nobody stated a split: upper ends of the shares, by a hash of the split group."""
 
@@ -54,9 +53,7 @@ def load(folder: Path) -> Evalset:
         raise DataError(f"{path}: cannot be read: {fault.strerror or fault}", hint=HINT) from None
     notes = Notes()
     queries = tuple(_queries(path, notes))
-    manifest = read_manifest(folder)
-    for said in differences(folder, manifest, data_only=True) if manifest else ():
-        notes.add("repair", "evalset", NOT_AS_SEALED, f"{folder}: {said}; {SEAL}")
+    tell_changes(folder, notes)
     return Evalset(
         folder=folder,
         name=folder.resolve().name,
@@ -68,7 +65,7 @@ def load(folder: Path) -> Evalset:
 
 def _queries(path: Path, notes: Notes) -> Iterator[Labelled]:
     with path.open("rb") as stream:
-        for row in rows(stream, str(path), lambda note: notes.extend([note]), lambda _: None):
+        for row in rows(stream, str(path), lambda note: notes.extend([note]), lambda _: None, hint=LINES):
             notes.extend(row.notes)
             yield read_labels(row, f"{path}: {row.id[:80]}")
 

@@ -22,6 +22,7 @@ from memrank.result import Item, Result
 from memrank.score.temporal import DAY
 from memrank.spec import PrunerSpec
 from memrank.stores.readers import read_memories
+from memrank.text.counted import counted, verb
 from memrank.version import __version__, shipped_model
 
 TOP_K = 50
@@ -90,7 +91,7 @@ def _check(queries: Sequence[Labelled]) -> None:
     repeated = [name for name, times in Counter(query.id for query in queries).items() if times > 1]
     if repeated:
         raise DataError(
-            f"{len(repeated)} query ids are repeated, the first: {repeated[0][:80]!r}",
+            f"{counted(len(repeated), 'query id')} {verb(len(repeated))} repeated, the first: {repeated[0][:80]!r}",
             hint="outcomes are told apart by the ids of their queries",
         )
 

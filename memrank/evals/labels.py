@@ -12,6 +12,8 @@ Split = Literal["fit", "choose", "report"]
 SPLITS: tuple[Split, ...] = ("fit", "choose", "report")
 FITS = 0.5
 """Relevance given by hand from which a memory counts as speaking to the question."""
+MOST_GRADE = 1_000_000
+"""Gains are grades: sums of larger ones would lose the small ones, or overflow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +105,9 @@ def _fault(place: str, name: str, wanted: str) -> DataError:
 def _grades(given: object, place: str) -> dict[str, float]:
     if isinstance(given, list) and all(isinstance(one, str) for one in given):
         return dict.fromkeys(given, 1.0)
-    if isinstance(given, Mapping) and all(_is_number(grade) and grade >= 0 for grade in given.values()):
+    if isinstance(given, Mapping) and all(_is_number(grade) and 0 <= grade <= MOST_GRADE for grade in given.values()):
         return {str(name): float(grade) for name, grade in given.items() if grade > 0}
-    raise _fault(place, "relevant", "a list of ids, or an object of id to grade (0 or more)")
+    raise _fault(place, "relevant", f"a list of ids, or an object of id to grade (from 0 to {MOST_GRADE:,})")
 
 
 def _ids(fields: Mapping[str, Any], name: str, place: str) -> frozenset[str]:

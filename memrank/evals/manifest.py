@@ -8,10 +8,13 @@ from typing import Any
 
 from memrank.errors import DataError, UsageError
 from memrank.fileio import sha256_hex, write_atomic
+from memrank.types import Notes
 
 FORMAT = "memrank.evalset/1"
 MANIFEST = "manifest.json"
 README = "README.md"
+NOT_AS_SEALED = "not_as_sealed"
+"""Code of the note about a set that is not as its manifest has it."""
 SEAL = "`memrank evalset seal DIR` writes it"
 
 
@@ -75,6 +78,13 @@ def differences(folder: Path, manifest: Manifest, *, data_only: bool = False) ->
         elif there[name] != sealed[name] and not (data_only and name == README):
             told.append(f"{name} is not as it was sealed")
     return told
+
+
+def tell_changes(folder: Path, notes: Notes) -> None:
+    """A note for each file of data that is not as it was sealed. Raises DataError for a manifest that is none."""
+    manifest = read_manifest(folder)
+    for said in differences(folder, manifest, data_only=True) if manifest else ():
+        notes.add("repair", "evalset", NOT_AS_SEALED, f"{folder}: {said}; {SEAL}")
 
 
 def seal(folder: Path, counts: Mapping[str, int], *, version: str | None, licence: str | None) -> Manifest:

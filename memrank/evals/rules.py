@@ -12,6 +12,7 @@ from memrank.evals.evalset import Evalset
 from memrank.evals.labelfaults import TOLERANCE, time_of
 from memrank.evals.labels import Labelled
 from memrank.indexing import Analyzer
+from memrank.plain import plain_text
 from memrank.score import bm25
 from memrank.stores.base import Snapshot
 from memrank.stores.jsonl import FileStore
@@ -69,7 +70,7 @@ def _read(store: FileStore, analyzer: Analyzer, query: Labelled) -> _Read | None
         snapshot = store.snapshot(asked.get("namespace"), now, asked["filters"], TOLERANCE.total_seconds())
     except (NamespaceError, UsageError):
         return None
-    return _Read(snapshot, asked.get("query") or "", now.timestamp(), analyzer)
+    return _Read(snapshot, plain_text(asked.get("query") or ""), now.timestamp(), analyzer)
 
 
 def _order(snapshot: Snapshot, scores: Floats) -> Ranked:

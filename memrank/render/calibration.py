@@ -53,6 +53,26 @@ def calibration_json(found: Calibrated, path: str) -> dict[str, Any]:
 
 def calibration_text(found: Calibrated, look: Look) -> str:
     """What was fitted and on how much, then a line a metric: before and after with 95 % intervals."""
+    columns: list[Column[_Row]] = [
+        Column(title="metric", cell=lambda row: row.name, justify="left"),
+        Column(title="before", cell=lambda row: _told(row.before)),
+        Column(title="after", cell=lambda row: _told(row.after), style="bold"),
+        Column(title="n", cell=lambda row: str(row.after.n), from_width=80),
+    ]
+    rows = [_Row(name=name, before=found.before[name], after=found.after[name]) for name in shown(found)]
+    text: Column[_Row] = Column(title="", cell=lambda row: MEANING.get(row.name, ""), justify="left")
+    table = grid_lines(columns, text, rows, width=table_width(look.width), colour=look.colour)
+    moved = [f"{name}: {then:.4g} becomes {now:.4g}" for name, (then, now) in found.thresholds.items() if then != now]
+    return "\n".join([*heading(found), "", *table, *([""] if moved else []), *moved])
+
+
+def shown(found: Calibrated) -> list[str]:
+    """The metrics that people are shown, of those that there are."""
+    return [name for name in SHOWN if name in found.before and name in found.after]
+
+
+def heading(found: Calibrated) -> list[str]:
+    """What was fitted on what, and what was held out: a sentence a line."""
     why = " (by the number of pairs)" if found.chosen else ""
     pairs = counted(found.fitted_pairs, "judged memory", "judged memories")
     head = [
@@ -64,21 +84,10 @@ def calibration_text(found: Calibrated, look: Look) -> str:
     ]
     if found.failed:
         head.append(f"{counted(found.failed, 'read')} failed and {verb(found.failed)} in no calibration")
-    columns: list[Column[_Row]] = [
-        Column(title="metric", cell=lambda row: row.name, justify="left"),
-        Column(title="before", cell=lambda row: _told(row.before)),
-        Column(title="after", cell=lambda row: _told(row.after), style="bold"),
-        Column(title="n", cell=lambda row: str(row.after.n), from_width=80),
-    ]
-    known = [name for name in SHOWN if name in found.before and name in found.after]
-    rows = [_Row(name=name, before=found.before[name], after=found.after[name]) for name in known]
-    text: Column[_Row] = Column(title="", cell=lambda row: _MEANING.get(row.name, ""), justify="left")
-    table = grid_lines(columns, text, rows, width=table_width(look.width), colour=look.colour)
-    moved = [f"{name}: {then:.4g} becomes {now:.4g}" for name, (then, now) in found.thresholds.items() if then != now]
-    return "\n".join([*head, "", *table, *([""] if moved else []), *moved])
+    return head
 
 
-_MEANING = {
+MEANING = {
     "ECE": "of all that was judged",
     f"ECE@{TOP}": f"of the {TOP} most relevant of each read",
     "precision": "of what is at or above relevance_threshold",

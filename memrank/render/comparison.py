@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from memrank.evals.compare import Against, Change, Comparison, Difference
 from memrank.evals.report import Report
-from memrank.render.evaluation import gate_text, number
+from memrank.render.evaluation import categories, gate_text, number
 from memrank.render.grid import Column, grid_lines, table_width
 from memrank.text.counted import counted
 from memrank.text.inert import clip
@@ -15,8 +15,8 @@ WORST = 10
 """Queries that lost most, for each pipeline."""
 
 
-def comparison_text(comparison: Comparison, *, width: int | None, colour: bool) -> str:
-    """A table for each pipeline against the first one. No line break at the end."""
+def comparison_text(comparison: Comparison, *, width: int | None, colour: bool, by_category: bool = False) -> str:
+    """A table for each pipeline against the first one; then its categories. No line break at the end."""
     wide = table_width(width)
     blocks = [_heading(comparison)]
     for other in comparison.others:
@@ -25,6 +25,9 @@ def comparison_text(comparison: Comparison, *, width: int | None, colour: bool) 
             _differences(other.differences, wide, colour),
             _losses(other, wide, colour),
         ]
+    for name, report in comparison.named if by_category else ():
+        if report.by_category:
+            blocks += [[f"{clip(name, LABEL)} by category"], categories(report.by_category, wide, colour)]
     blocks.append([line for name, report in comparison.named for line in _gates(name, report)])
     return "\n\n".join("\n".join(block) for block in blocks if block)
 

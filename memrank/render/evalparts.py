@@ -9,7 +9,7 @@ from memrank.evals.compare import RANKED_BY
 from memrank.evals.labels import Labelled
 from memrank.evals.measure import lower_is_better
 from memrank.evals.outcome import Failed, Judged, Outcome, Scored, Unscored
-from memrank.evals.report import Figure, Report
+from memrank.evals.report import Decile, Figure, Report
 from memrank.render.chart import Bin, Curve, Point, histogram, interval, line_plot, reliability
 from memrank.render.markup import NONE, Child, Html, figure_text, interval_text, join
 from memrank.render.page import (
@@ -144,10 +144,8 @@ def _bound(least: str, low: float | None, most: str, high: float | None) -> str:
 
 def calibration(named: Sequence[tuple[str, Report]]) -> Section:
     """Whether the relevance that was judged means what it says."""
-    bins = {
-        name: [Bin(said=one.mean, seen=one.share, n=one.n) for one in report.deciles if one.n] for name, report in named
-    }
-    blocks = [reliability(bins, title="Relevance that was judged, against the labels")]
+    said = {name: bins(report.deciles) for name, report in named}
+    blocks = [reliability(said, title="Relevance that was judged, against the labels")]
     curves = [
         Curve(label=name, points=_thinned([(one.coverage, one.risk) for one in report.risk_coverage]), dots=False)
         for name, report in named
@@ -171,6 +169,11 @@ def calibration(named: Sequence[tuple[str, Report]]) -> Section:
         "Every memory that was judged counts once for each query. On the dashed line, what was judged .7 relevant is "
         "relevant in 7 of 10 cases.",
     )
+
+
+def bins(deciles: Sequence[Decile]) -> list[Bin]:
+    """Tenths of what was said as points of a reliability diagram."""
+    return [Bin(said=one.mean, seen=one.share, n=one.n) for one in deciles if one.n]
 
 
 def _thinned(points: Sequence[Point]) -> list[Point]:

@@ -1,10 +1,10 @@
 """What there is to say about a golden set: for people, and as JSON."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
-from memrank.evals.check import Balance, Checked, RuleShare
+from memrank.evals.checked import Balance, Checked, RuleShare
 from memrank.evals.finding import Finding
 from memrank.evals.labels import Split
 from memrank.render.grid import Column, grid_lines, table_width
@@ -29,6 +29,7 @@ def _body(one: Checked) -> dict[str, object]:
     agreed = one.agreement
     return {
         "folder": str(one.folder),
+        "kind": one.kind,
         "passed": one.passed,
         "version": one.manifest.version if one.manifest else None,
         "licence": one.manifest.licence if one.manifest else None,
@@ -56,16 +57,22 @@ def _figure(given: Estimate) -> dict[str, float | int | None]:
 
 def checked_text(one: Checked, seen: Look) -> str:
     """One set for people. No line break at the end."""
-    sealed = f"version {one.manifest.version[:LABEL]}" if one.manifest else "not sealed"
-    counts = one.counts
-    head = (
-        f"{one.folder}: {'ok' if one.passed else 'faults'}; {sealed}; "
-        f"{counted(counts['memories'], 'memory', 'memories')} of {counted(counts['namespaces'], 'namespace')}, "
-        f"{counted(counts['queries'], 'query', 'queries')}, {counted(counts['scored_pairs'], 'scored pair')}"
-    )
-    blocks = [[head], _parts(one, seen), _rules(one, seen), _agreed(one, seen)]
+    sealed = f"version {clip(one.manifest.version, LABEL)}" if one.manifest else "not sealed"
+    head = f"{one.folder}: {'ok' if one.passed else 'faults'}; {sealed}; {_counts(one.kind, one.counts)}"
+    blocks = [[head]]
+    if one.kind == "queries":
+        blocks += [_parts(one, seen), _rules(one, seen), _agreed(one, seen)]
     blocks += [_findings(one.findings, level, seen) for level in ("fault", "remark")]
     return "\n\n".join("\n".join(lines) for lines in blocks if lines)
+
+
+def _counts(kind: str, counts: Mapping[str, int]) -> str:
+    if kind == "queries":
+        return (
+            f"{counted(counts['memories'], 'memory', 'memories')} of {counted(counts['namespaces'], 'namespace')}, "
+            f"{counted(counts['queries'], 'query', 'queries')}, {counted(counts['scored_pairs'], 'scored pair')}"
+        )
+    return ", ".join(f"{clip(name, LABEL)} {count}" for name, count in counts.items())
 
 
 def _parts(one: Checked, seen: Look) -> list[str]:

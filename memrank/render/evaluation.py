@@ -64,7 +64,7 @@ def evaluation_text(report: Report, *, width: int | None, colour: bool, by_categ
     wide = table_width(width)
     blocks = [_heading(report), _measures(report.figures, wide, colour)]
     if by_category and report.by_category:
-        blocks.append(_categories(report.by_category, wide, colour))
+        blocks.append(categories(report.by_category, wide, colour))
     if report.gates:
         blocks.append([gate_text(gate) for gate in report.gates])
     blocks.append(_failures(report))
@@ -116,7 +116,8 @@ def interval(name: str, figure: Figure) -> str:
     return f"[{number(name, figure.low)}, {number(name, figure.high)}]"
 
 
-def _categories(by_category: Mapping[str, Mapping[str, Figure]], width: int, colour: bool) -> list[str]:
+def categories(by_category: Mapping[str, Mapping[str, Figure]], width: int, colour: bool) -> list[str]:
+    """A line for each category that has figures."""
     measured = [name for name in BY_CATEGORY if any(name in figures for figures in by_category.values())]
     columns: list[Column[str]] = [
         Column(title=name, cell=_cell(by_category, name), from_width=(place + 2) * CATEGORY_COLUMN)

@@ -6,6 +6,7 @@ from pathlib import Path
 import baselines
 import numpy as np
 import pytest
+import tables
 
 from memrank.evals.evalset import load
 from memrank.score.intervals import Bootstrap
@@ -52,6 +53,6 @@ def test_hard_and_everyday_queries_stand_apart_where_a_set_has_both() -> None:
 
 def test_figures_are_short() -> None:
     draws = Bootstrap(["a", "b"], seed=1, resamples=50)
-    assert baselines.figure(draws.estimate(np.array([np.nan, np.nan]))) == ""
-    assert baselines.figure(draws.estimate(np.array([0.25, np.nan]))) == ".250"
-    assert baselines.figure(draws.estimate(np.array([1.0, 1.0]))) == "1.000 [1.00, 1.00]"
+    assert tables.figure(draws.estimate(np.array([np.nan, np.nan]))) == ""
+    assert tables.figure(draws.estimate(np.array([0.25, np.nan]))) == ".250"
+    assert tables.figure(draws.estimate(np.array([1.0, 1.0]))) == "1.000 [1.00, 1.00]"

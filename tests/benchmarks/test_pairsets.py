@@ -21,5 +21,5 @@ def test_the_shipped_model_is_no_worse_than_this_on_pairs_it_was_not_fitted_on()
 def test_pairs_are_read_whole_and_in_their_order() -> None:
     pairs = pairsets.read_pairs([FOLDER / "choose.jsonl"])
     assert pairs.matrix().shape == (len(pairs.rows), len(shipped().trees.features))
-    assert [row["label"] for row in pairs.rows] == pairs.labels.astype(bool).tolist()
-    assert len({row["id"] for row in pairs.rows}) == len(pairs.rows)
+    assert [pair.label for pair in pairs.rows] == pairs.labels.astype(bool).tolist()
+    assert len({pair.id for pair in pairs.rows}) == len(pairs.rows)

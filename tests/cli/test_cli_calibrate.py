@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 from calling import call
 from goldenset import desk, golden
+from parsing import assert_self_contained
 
 import memrank
 from memrank.checking import check_file
+from memrank.cli.eval import eval as eval_command
+from memrank.cli.evaloptions import ASKING, MODES, NEEDS, WHY
 from memrank.stores import readlog_review as review
 from memrank.stores.readlog import ReadLog
 
@@ -93,9 +96,16 @@ def test_an_aim_out_of_reach_says_what_can_be_reached(calibrating: tuple[object,
     ("more", "reason"),
     [
         (["--calibrate", "--gate"], "--gate does not go with --calibrate"),
-        (["--calibrate", "--html", "a.html"], "--html does not go with --calibrate"),
+        (["--calibrate", "--resume"], "--resume does not go with --calibrate"),
+        (["--calibrate", "--no-resume"], "--no-resume does not go with --calibrate"),
+        (["--calibrate", "--part", "all"], "--part does not go with --calibrate"),
+        (["--calibrate", "--run", "a.run"], "--run does not go with --calibrate"),
+        (["--reads", "log.db", "--evalset", "set"], "--evalset does not go with --reads"),
+        (["--reads", "log.db", "--jobs", "2"], "--jobs does not go with --reads"),
+        (["--reads", "log.db", "--no-resume"], "--no-resume does not go with --reads"),
+        (["--reads", "log.db", "--method", "platt"], "--method stands without --calibrate"),
         (["--calibrate", "--part", "report"], "--part does not go with --calibrate"),
-        (["--calibrate", "--reads", "log.db"], "--calibrate and --reads do not go together"),
+        (["--calibrate", "--reads", "log.db"], "--reads does not go with --calibrate"),
         (["--reads", "log.db", "--by", "category"], "--by does not go with --reads"),
         (["other.yaml", "--calibrate"], "--calibrate takes one spec"),
         (["--method", "platt"], "--method stands without --calibrate"),
@@ -154,3 +164,48 @@ def test_no_labels_pass_no_gate(log: Path) -> None:
 def test_a_missing_log_is_wrong_data(tmp_path: Path) -> None:
     done = call("eval", "--reads", tmp_path / "none.db")
     assert (done.code, done.out) == (3, "")
+
+
+def test_every_option_of_the_tables_is_there() -> None:
+    declared = {name for option in eval_command.params for name in (*option.opts, *option.secondary_opts)}
+    named = {*NEEDS, *NEEDS.values(), *MODES, *ASKING, *(name for names in MODES.values() for name in names)}
+    assert named <= declared
+    assert {f"{a} with {b}" for b, names in MODES.items() for a in names} >= set(WHY)
+
+
+def test_a_page_of_before_and_after(calibrating: tuple[object, ...], tmp_path: Path) -> None:
+    told = call(*calibrating)
+    page = tmp_path / "page.html"
+    done = call(*calibrating, "--html", page)
+    assert (done.code, done.out) == (0, told.out)
+    found = assert_self_contained(page.read_text(encoding="utf-8"))
+    for text in ("Reliability, before and after", "relevance_threshold", "fitted on choose", "held out report"):
+        assert text in found.text
+
+
+def test_a_page_never_replaces_what_is_read_or_written(calibrating: tuple[object, ...], tmp_path: Path) -> None:
+    artifact = tmp_path / "desk.compiled.json"
+    for source in ("desk.yaml", "set/memories.jsonl", "set/queries.jsonl"):
+        before = (tmp_path / source).read_bytes()
+        done = call(*calibrating, "--html", tmp_path / source)
+        assert (done.code, done.out) == (2, "")
+        assert "would replace what is read" in done.err
+        assert (tmp_path / source).read_bytes() == before
+    done = call(*calibrating, "--html", artifact)
+    assert done.code == 2
+    assert "is where the artifact goes" in done.err
+    assert not artifact.exists()
+
+
+def test_a_page_of_what_reviews_say(log: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = call("eval", "--reads", log, "--html", page, "--gate")
+    assert done.code == 1
+    assert "class" in done.out
+    found = assert_self_contained(page.read_text(encoding="utf-8"))
+    for text in ("Does calibration still hold?", "broken", "By class", "time-agnostic"):
+        assert text in found.text
+    before = log.read_bytes()
+    refused = call("eval", "--reads", log, "--html", log)
+    assert refused.code == 2
+    assert log.read_bytes() == before

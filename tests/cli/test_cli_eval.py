@@ -133,6 +133,10 @@ def test_several_side_by_side(spec: Path, tmp_path: Path) -> None:
     for one in body["reports"]:
         jsonschema.Draft202012Validator(SCHEMA).validate(one)
     assert call("eval", spec, worse, "--gate").code == 1
+    assert "by category" not in answer.out
+    by = call("eval", spec, worse, "--by", "category").out
+    assert by.index("desk by category") < by.index("worse by category")
+    assert by.count("stale-twin") >= 2
 
 
 def test_specs_of_one_name_are_told_apart_by_their_files(spec: Path, tmp_path: Path) -> None:
@@ -318,3 +322,33 @@ def test_runs_that_cannot_be_read_are_refused(spec: Path, tmp_path: Path) -> Non
     refused(call("eval", spec, "--run", run, "--html", run), 2, "would replace what is read")
     run.write_text("when Q0 a2 1 0.5 tag\n")
     assert call("eval", spec, "--run", run).code == 0
+    for option in (["--jobs", 2], ["--no-resume"]):
+        refused(
+            call("eval", "--run", run, "--evalset", tmp_path / "set", *option), 2, f"{option[0]} stands without SPEC"
+        )
+
+
+def test_a_set_without_queries_is_wrong_data(spec: Path, tmp_path: Path) -> None:
+    (tmp_path / "set" / "queries.jsonl").write_text("")
+    refused(call("eval", spec), 3, "there is no query in it")
+
+
+def test_a_set_that_is_noise_is_wrong_data(spec: Path, tmp_path: Path) -> None:
+    (tmp_path / "set" / "queries.jsonl").write_bytes(b"\0\xff\xfe" * 20)
+    answer = call("eval", spec)
+    refused(answer, 3, "no query can be used")
+    assert "--queries" not in answer.err
+
+
+def test_repeated_ids_are_wrong_data(spec: Path, tmp_path: Path) -> None:
+    queries = tmp_path / "set" / "queries.jsonl"
+    queries.write_text(queries.read_text() + queries.read_text().splitlines()[0] + "\n")
+    refused(call("eval", spec, "-q"), 3, "1 query id is repeated")
+
+
+def test_a_spec_without_gates_passes_none_of_them(tmp_path: Path) -> None:
+    write_set(tmp_path / "set")
+    answer = call("eval", write_spec(tmp_path / "desk.yaml"), "--gate")
+    refused(answer, 2, "--gate: no spec has a gate")
+    assert 'gates: {"nDCG@10": {min: 0.6}}' in answer.err
+    refused(call("eval", write_spec(tmp_path / "desk.yaml", '"R@5": {min: 0.9, max: 0.1}')), 2, "nothing passes")

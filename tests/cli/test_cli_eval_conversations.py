@@ -81,6 +81,12 @@ def test_two_versions_of_a_spec_go_by_their_files(desk: Path, talks: Path, tmp_p
     ("extra", "code", "said"),
     [
         (["--evalset", "x"], 2, "--evalset does not go with --conversations"),
+        (["--run", "x"], 2, "--run does not go with --conversations"),
+        (["--by", "category"], 2, "the domains are shown without it"),
+        (["--jobs", "1"], 2, "--jobs does not go with --conversations"),
+        (["--resume"], 2, "--resume does not go with --conversations"),
+        (["--no-resume"], 2, "--no-resume does not go with --conversations"),
+        (["--calibrate"], 2, "--conversations does not go with --calibrate"),
         (["--part", "choose"], 3, "no choose.jsonl there"),
         (["--margin", "2"], 2, "--margin"),
         (["--margin", "nan"], 2, "--margin"),
@@ -106,7 +112,7 @@ def test_a_page_never_replaces_what_is_read(talks: Path, tight: Path) -> None:
 def test_a_margin_without_conversations(desk: Path) -> None:
     answer = call("eval", desk, "--margin", "0.1")
     assert answer.code == 2
-    assert "--margin goes with --conversations" in answer.err
+    assert "--margin stands without --conversations" in answer.err
 
 
 def test_a_broken_set(talks: Path) -> None:

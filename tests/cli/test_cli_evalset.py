@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 from calling import call
 from evals.sets import query, write_rows, write_set
+from talking import talk, written
 
 FIGURE = {"type": "object", "required": ["value", "low", "high", "n"]}
 SCHEMA = {
@@ -21,6 +22,7 @@ SCHEMA = {
                 "additionalProperties": False,
                 "required": [
                     "folder",
+                    "kind",
                     "passed",
                     "version",
                     "licence",
@@ -32,6 +34,7 @@ SCHEMA = {
                 ],
                 "properties": {
                     "folder": {"type": "string"},
+                    "kind": {"enum": ["queries", "pairs", "conversations"]},
                     "passed": {"type": "boolean"},
                     "version": {"type": ["string", "null"]},
                     "licence": {"type": ["string", "null"]},
@@ -142,3 +145,36 @@ def test_sealing(good: Path) -> None:
     assert answer.code == 0
     assert (answer.json["version"], answer.json["licence"], answer.json["counts"]["queries"]) == ("2", "MIT", 2)
     assert json.loads((good / "manifest.json").read_text())["files"] == answer.json["files"]
+
+
+def test_sets_of_another_kind(tmp_path: Path) -> None:
+    folder = tmp_path / "talks"
+    folder.mkdir()
+    written(folder / "fit.jsonl", [talk(f"t{k}") for k in range(20)])
+    sealed = call("evalset", "seal", folder, "--licence", "MIT")
+    assert (sealed.code, sealed.out) == (0, f"{folder}: version 1 sealed, 1 file\n")
+    answer = call("evalset", "check", folder)
+    assert answer.code == 0
+    head = f"{folder}: ok; version 1; conversations 20, moments 20, questions 20, fit 20"
+    assert answer.out.startswith(f"{head}\n")
+    assert "plain rule" not in answer.out
+    body = call("evalset", "check", folder, "--json").json["sets"][0]
+    assert (body["kind"], body["licence"], body["rules"], body["parts"]) == ("conversations", "MIT", {}, {})
+    written(folder / "fit.jsonl", [talk(f"t{k}") for k in range(21)])
+    assert call("evalset", "check", folder).code == 1
+    told = call("eval", "--conversations", folder, "--resamples", 100)
+    assert told.code == 0
+    assert "fit.jsonl is not as it was sealed" in told.err
+
+
+def test_a_version_that_steers_the_terminal_is_shown_harmless(good: Path) -> None:
+    sealed = call("evalset", "seal", good, "--version", "\x1b[31m2")
+    assert (sealed.code, "\x1b" in sealed.out) == (0, False)
+    assert "\x1b" not in call("evalset", "check", good).out
+
+
+def test_a_query_with_half_a_surrogate_pair_is_checked(good: Path) -> None:
+    write_rows(good / "queries.jsonl", [query("q1", query="Where \ud800 is it?")])
+    answer = call("evalset", "check", good)
+    assert answer.code in (0, 1)
+    assert "plain rule" in answer.out

@@ -78,6 +78,12 @@ def test_export_replaces_no_file_unasked(made: Path, tmp_path: Path) -> None:
     assert "would replace what is read" in own.err
 
 
+def test_what_is_refused_is_called_by_its_name(made: Path) -> None:
+    answer = call("evalset", "export", made, "--to", "")
+    assert (answer.code, answer.out) == (2, "")
+    assert "--to names no file" in answer.err
+
+
 def test_an_id_with_a_blank_and_a_folder_that_is_no_set(made: Path, tmp_path: Path) -> None:
     refused = call("evalset", "export", made, "--to", tmp_path / "qrels.txt")
     assert (refused.code, refused.out) == (3, "")

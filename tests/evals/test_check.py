@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memrank.errors import DataError
-from memrank.evals.check import RuleShare, check, seal_evalset
+from memrank.evals.check import check, seal_evalset
+from memrank.evals.checked import RuleShare
 from memrank.evals.evalset import load
 from memrank.evals.finding import Finding
 from memrank.evals.leaks import words_of

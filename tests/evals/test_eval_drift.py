@@ -150,3 +150,27 @@ def test_a_memory_that_no_longer_holds_does_not_help(tmp_path: Path) -> None:
             review.decide(log, [item], decision, at=AT, who=None, comment=None)
 
     assert labels(tmp_path, decide, review={**ALL, "check_older_than": "1h"}) == {"b": False}
+
+
+def test_each_class_of_question_is_looked_at_apart(tmp_path: Path) -> None:
+    found = looked(reviewed(tmp_path, 60, 0.5))
+    (only,) = found.by_class.values()
+    assert (only.verdict, only.reads, only.pairs, only.relevant) == ("broken", found.reads, found.pairs, found.relevant)
+    assert (only.ece, only.p) == (found.ece, found.p)
+
+
+def test_a_class_that_is_broken_stands_out_where_the_whole_holds(tmp_path: Path) -> None:
+    of = logged(tmp_path, {"a": 0.9, "b": 0.0, "c": 0.0, "d": 0.0}, temporal={"sensitivity": "auto"})
+    asked = [f"rate {k}" for k in range(100)] + [f"what is the rate {k} right now" for k in range(30)]
+    ids = [(read(of, ROWS, query).meta, k) for k, query in enumerate(asked)]
+    assert of.close() is None
+    log = ReadLog(tmp_path / "log.db")
+    for meta, k in ids:
+        labels = Labels(relevant=() if k >= 100 else ("a",))
+        review.decide(log, review.find(log, meta.read_id), "edited", at=AT, who=None, comment=None, labels=labels)
+    found = looked(log, max_ece=0.5)
+    kinds = {name: held.verdict for name, held in found.by_class.items()}
+    assert found.verdict == "holds"
+    assert sorted(kinds.values()) == ["broken", "holds"], kinds
+    assert sum(held.pairs for held in found.by_class.values()) == found.pairs
+    assert math.isfinite(max(held.p for held in found.by_class.values()))

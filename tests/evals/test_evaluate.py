@@ -243,7 +243,7 @@ def test_the_key_names_all_that_outcomes_depend_on(evalset: Evalset, tmp_path: P
 
 def test_repeated_ids_and_a_pipeline_without_a_store_are_refused(evalset: Evalset) -> None:
     pipeline = pipeline_over(evalset.folder)
-    with pytest.raises(DataError, match="1 query ids are repeated, the first: 'when'"):
+    with pytest.raises(DataError, match="1 query id is repeated, the first: 'when'"):
         evaluate(pipeline, evalset, [*evalset.queries, evalset.queries[0]])
     spec = parse_spec(SPEC)
     with pytest.raises(UsageError, match="no store"):
