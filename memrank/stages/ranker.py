@@ -97,7 +97,9 @@ class Ranker(Stage):
 
         if lm is None:
             raise SpecError([f"judge: {params.judge} without a model; allowed: an lm section"])
-        pick = everyone if params.judge == "lm" else partial(self._open, most=lm.max_calls * lm.batch)
+        # Whom the model places high is asked about again, for each decoy.
+        most = max(1, lm.max_calls // (1 + lm.decoys)) * lm.batch
+        pick = everyone if params.judge == "lm" else partial(self._open, most=most)
         return LmRelevance(lm, embedded_relevance, pick)
 
     def forward(self, slate: Slate) -> Slate:
