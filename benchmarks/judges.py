@@ -211,7 +211,9 @@ def in_batches(
         by_size = {}
         for size in sizes:
             quality.tell(f"{of.row['id']} in batches of {size}")
-            spec = spec_of("lm", lm.model_copy(update={"batch": size, "max_calls": 4 * candidates}), candidates)
+            spec = spec_of(
+                "lm", lm.model_copy(update={"batch": size, "max_calls": 4 * candidates, "decoys": 0}), candidates
+            )
             by_size[size] = _batch(readers.read(of, spec, candidates))
         found.append(by_size)
     return found
