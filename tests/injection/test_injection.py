@@ -216,7 +216,7 @@ def test_a_model_that_obeys_now_and_then_is_caught_the_more_often_the_more_it_is
             of = asking(server, decoys=decoys)
             won.append(sum(relevance(read(of, attacked(attack), QUERY))[VICTIM] > 0.5 for attack in NOVEL))
     assert won[0] > won[1] > won[2]
-    assert won[2] <= 0.1 * len(NOVEL)
+    assert won[2] <= 0.15 * len(NOVEL)
 
 
 def test_a_text_that_names_the_decoys_is_not_believed(unattacked: float) -> None:

@@ -21,6 +21,8 @@ from memrank.stages.lm.signatures import MemoryRanking
 from memrank.tenant import Rows
 from memrank.types import Floats, Note, Notes
 
+First = Callable[[Slate], Floats]
+"""Relevance by code, shape (n,)."""
 Pick = Callable[[Slate, Floats], Rows]
 """Candidates that the model is asked about, given the embedded judge's relevance; the most urgent ones first."""
 
@@ -31,19 +33,21 @@ class LmRelevance(dspy.Module):  # type: ignore[misc]
     Bounded influence, in two ways. A memory whose text tries to instruct its judge (`text.instructing`) is shown
     without that part. And one that the model places above the embedded judge is asked about once more, for a question
     that it cannot answer (`text.decoys`): what is placed high there, too, is placed so for something else than its
-    facts. Both are flagged `injection_suspected`, and their relevance is at most the embedded judge's, which the words
-    of an attack move by less than .05 (`tests/injection`). Who cannot be checked gains nothing either.
+    facts. Both are flagged `injection_suspected`, and their relevance is at most what the embedded judge finds in their
+    words (`worded`), which attacks move by less than .05 (`tests/injection`). Who cannot be checked has the embedded
+    judge's.
     A candidate without a valid judgement keeps the embedded judge's relevance, or 0 under `on_error: zero`, and is
     flagged `scoring_error`. Nothing but relevance and its justification is taken from the model.
     """
 
-    def __init__(self, spec: LmSpec, embedded: Callable[[Slate], Floats], pick: Pick) -> None:
+    def __init__(self, spec: LmSpec, embedded: First, worded: First, pick: Pick) -> None:
         super().__init__()
         self.predict = dspy.Predict(MemoryRanking)
         self.predict.demos = list(RANKING)
         self._spec = spec
         self._kept: Keeper[Judgement] = Keeper(spec, self.predict)
         self._embedded = embedded
+        self._worded = worded
         self._pick = pick
 
     def forward(self, *, slate: Slate) -> dspy.Prediction:
@@ -70,6 +74,7 @@ class LmRelevance(dspy.Module):  # type: ignore[misc]
         panel = Panel(predict=self.predict, reading=slate.reading, spec=self._spec, known=self._kept)
         query = shown_query(slate.query)
         asked = panel.judge([(query, called)], views)
+        worded = self._worded(slate)
         relevance, by_model, failed, suspected = first.copy(), none.copy(), none.copy(), none.copy()
         said: dict[int, str] = {}
         rising: dict[str, float] = {}
@@ -81,7 +86,7 @@ class LmRelevance(dspy.Module):  # type: ignore[misc]
                 relevance[k] = first[k] if self._spec.on_error == "embedded" else 0.0
                 continue
             by_model[k] = True
-            relevance[k] = min(found.relevance, float(first[k])) if suspected[k] else found.relevance
+            relevance[k] = min(found.relevance, float(worded[k])) if suspected[k] else found.relevance
             said[k] = found.justification
             if must_be_checked(float(relevance[k]), float(first[k])):
                 rising[name] = found.relevance
@@ -94,6 +99,7 @@ class LmRelevance(dspy.Module):  # type: ignore[misc]
             del said[k]
         for name in checks.caught:
             suspected[place[name]] = True
+            relevance[place[name]] = worded[place[name]]
         notes.extend(doubted(checks))
         return Judged(
             relevance=relevance,
