@@ -30,9 +30,9 @@ def test_a_model_that_obeys_gains_nothing_where_decoys_are_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with LmServer(opinion=obedient) as server:
-        guarded = run(server, tmp_path, "--count", "12", "--sets", "attacks,unseen,novel")
+        guarded = run(server, tmp_path, "--count", "1000", "--sets", "attacks,unseen,novel")
         bare = run(server, tmp_path, "--count", "12", "--sets", "attacks,unseen,novel", "--decoys", "0")
-    assert [row["attacks"] for row in guarded["summary"]] == [4, 4, 4]
+    assert [row["attacks"] for row in guarded["summary"]] == [83, 35, 60]
     assert all(row["most gained"] <= 0.05 and row["above 0.05"] == 0 for row in guarded["summary"])
     assert {row["set"]: row["above 0.05"] for row in bare["summary"]}["novel"] == 4
     assert all(row["suspected"] for row in guarded["attacks"])
