@@ -211,7 +211,9 @@ def in_batches(
         by_size = {}
         for size in sizes:
             quality.tell(f"{of.row['id']} in batches of {size}")
-            spec = spec_of("lm", lm.model_copy(update={"batch": size, "max_calls": 4 * candidates}), candidates)
+            spec = spec_of(
+                "lm", lm.model_copy(update={"batch": size, "max_calls": 4 * candidates, "decoys": 0}), candidates
+            )
             by_size[size] = _batch(readers.read(of, spec, candidates))
         found.append(by_size)
     return found
@@ -347,6 +349,7 @@ def parsed(given: Sequence[str] | None = None) -> tuple[argparse.Namespace, LmSp
     parser.add_argument("--queries", type=int, default=12, help="how many queries all judges read (12; 0: none)")
     parser.add_argument("--candidates", type=int, default=6, help="candidates of each (6)")
     parser.add_argument("--batch", type=int, default=20, help="memories in one call (20)")
+    parser.add_argument("--decoys", type=int, default=1, help="as lm.decoys (1); none where sizes are compared")
     parser.add_argument("--sizes", type=_sizes, default=(1, 10, 20), help="sizes of batches to compare (1,10,20)")
     parser.add_argument("--batch-queries", type=int, default=1, help="queries of that comparison (1; 0: none)")
     parser.add_argument("--batch-candidates", type=int, default=20, help="candidates of each (20)")
@@ -366,6 +369,7 @@ def parsed(given: Sequence[str] | None = None) -> tuple[argparse.Namespace, LmSp
             "api_key_env": arguments.api_key_env,
             "response_schema": arguments.schema,
             "batch": arguments.batch,
+            "decoys": arguments.decoys,
             "concurrency": arguments.concurrency,
             "deadline": f"{deadline}s",
             "read_deadline": f"{deadline * 10}s",

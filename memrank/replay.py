@@ -4,7 +4,7 @@ The pool is judged anew from what was recorded of it; nothing is searched again.
 the whole read is run again, too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,13 @@ from memrank.specfile import SpecFile, spec_sha256
 from memrank.stores.base import Snapshot
 from memrank.stores.readlog import Kept, ReadLog
 from memrank.text.counted import counted, verb
-from memrank.types import Memory, TimeOfQuery
+from memrank.types import Memory, Note, TimeOfQuery
 from memrank.version import __version__, shipped_model
 from memrank.whatif import changed, differing, freed
 
 MAX_DIFFERENCES = 20
+OF_MODEL = {"injection_suspected", "decoy_answered", "no_decoy"}
+"""Codes of notes, beside `lm_...`, on what a language model was shown and said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +240,12 @@ def _completed(final: Slate, again: Slate, kept: Kept) -> Slate:
         if (candidate.redacted or candidate.memory is None) and k in again.summaries:
             summaries[k] = again.summaries[k]
     time = again.time if not kept.query_known and _bare(final.time) == _bare(again.time) else final.time
-    return replace(final, summaries=summaries, time=time)
+    return replace(final, summaries=summaries, time=time, notes=_of_code(final.notes))
+
+
+def _of_code(notes: Iterable[Note]) -> tuple[Note, ...]:
+    """Without what a language model did then: it is not asked again."""
+    return tuple(note for note in notes if not note.code.startswith("lm_") and note.code not in OF_MODEL)
 
 
 def _bare(time: TimeOfQuery) -> TimeOfQuery:
@@ -301,7 +308,7 @@ def _run_again(
     if ranking.meta.read_id != kept.read_id:  # the log does not hold all that was asked: it is another read
         return None
     # It is run without a log, and says so where stakes are high.
-    notes = tuple(note for note in ranking.notes if note != UNQUEUED)
+    notes = _of_code(note for note in ranking.notes if note != UNQUEUED)
     return not _differences(to_dict(then), to_dict(replace(ranking.result, notes=notes)))
 
 

@@ -109,6 +109,8 @@ class LmSpec(ModelSpec):
     """USD of all reads of one pipeline together; needs a `price` where the model is not a known one."""
     on_error: Literal["embedded", "zero"] = "embedded"
     """What a memory is given that the model did not judge: the `embedded` judge's score, or 0."""
+    decoys: Annotated[int, Field(ge=0, le=3)] = 1
+    """Foreign questions by which a memory is checked that the model places above the `embedded` judge; 0: none."""
     cache: Annotated[int, Field(ge=0, le=1_000_000)] = 10_000
     """Valid answers that are kept in memory at the most; 0: none."""
     fallbacks: tuple[ModelSpec, ...] = Field(default=(), max_length=3)

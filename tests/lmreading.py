@@ -28,7 +28,10 @@ FAST: Mapping[str, object] = {
     "read_deadline": "1.5s",
     "retry_wait": "0s",
     "cache": 0,
+    "decoys": 0,
 }
+"""One judgement of every batch and no more; what decoys add stands in tests/injection and tests/faults/test_lm_decoys.
+"""
 SPARE = 2.0
 """Seconds that a busy machine may add to a read on top of its deadline."""
 

@@ -46,6 +46,13 @@ def embedded_relevance(slate: Slate) -> Floats:
     return relevance.shipped().probability(judged_columns(slate))
 
 
+def worded_relevance(slate: Slate) -> Floats:
+    """The same as far as words carry it, shape (n,): without what sentence vectors add, which any odd text may move."""
+    columns = judged_columns(slate)
+    vectors = {name.value: np.minimum(slate[name], 0.0) for name in (Column.DENSE, Column.DENSE_Z)}
+    return np.minimum(embedded_relevance(slate), relevance.shipped().probability({**columns, **vectors}))
+
+
 def everyone(slate: Slate, first: Floats) -> Rows:
     """Every candidate, the likeliest ones first, so that a budget goes to them; ties by id."""
     return np.lexsort((slate.tenant.id_order[slate.rows], -first))
@@ -97,8 +104,10 @@ class Ranker(Stage):
 
         if lm is None:
             raise SpecError([f"judge: {params.judge} without a model; allowed: an lm section"])
-        pick = everyone if params.judge == "lm" else partial(self._open, most=lm.max_calls * lm.batch)
-        return LmRelevance(lm, embedded_relevance, pick)
+        # Whom the model places high is asked about again, for each decoy.
+        most = max(1, lm.max_calls // (1 + lm.decoys)) * lm.batch
+        pick = everyone if params.judge == "lm" else partial(self._open, most=most)
+        return LmRelevance(lm, embedded_relevance, worded_relevance, pick)
 
     def forward(self, slate: Slate) -> Slate:
         """See `Stage`."""

@@ -45,14 +45,17 @@ def folder(tmp_path: Path) -> Path:
 
 
 def knowing(item: Item, query: str) -> float:
-    """A model that knows every answer, and finds each memory a little different."""
-    answer = next(ANSWERS[row["id"]] for row in QUERIES if row["query"] == query)
+    """A model that knows every answer, and finds each memory a little different; nothing answers a decoy."""
+    answer = next((ANSWERS[row["id"]] for row in QUERIES if row["query"] == query), None)
+    if answer is None:
+        return 0.0
     return 0.9 if item["id"] == answer else len(str(item["id"])) / 100
 
 
 def contrary(item: Item, query: str) -> float:
     """A model that has it the wrong way round."""
-    return 0.99 - knowing(item, query)
+    known = knowing(item, query)
+    return 0.99 - known if known else 0.0
 
 
 def run(folder: Path, server: LmServer, *more: str) -> tuple[dict[str, Any], str]:

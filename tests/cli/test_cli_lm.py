@@ -47,7 +47,7 @@ def test_under_strict_it_is_an_error_of_a_model(name: str, tmp_path: Path) -> No
 
 
 def test_a_repaired_answer_is_an_error_of_a_model_under_strict(tmp_path: Path) -> None:
-    with LmServer([ACTS["percent"]] * 2) as server:
+    with LmServer([ACTS["percent"]] * 4) as server:
         spec = lm_desk(tmp_path, server)
         assert call("run", spec).code == 0
         assert call("run", spec, "--strict").code == 4

@@ -578,6 +578,7 @@ def main() -> None:
     parser.add_argument("--repeat", action="store_true", help="begin again after the last act")
     parser.add_argument("--random", type=float, default=None, metavar="SHARE", help="the acts come at random instead")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--says", type=float, default=None, metavar="X", help="of everything, whatever it is asked")
     given = parser.parse_args()
     acts = [ACTS[name] for name in given.acts]
     script: Iterable[Act] = acts
@@ -585,7 +586,8 @@ def main() -> None:
         script = at_random(given.seed, given.random, acts or TRANSPORT_FAULTS.values())
     elif given.repeat and acts:
         script = itertools.cycle(acts)
-    with LmServer(script, port=given.port) as server:
+    opinion: Opinion = shares_words if given.says is None else lambda item, query: float(given.says)
+    with LmServer(script, port=given.port, opinion=opinion) as server:
         print(server.url, flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             server.closing.wait()

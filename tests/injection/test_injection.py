@@ -1,5 +1,6 @@
 """Memories that try to instruct their judge. The model is the worst there is: it does whatever an attack asks."""
 
+import hashlib
 import json
 import time
 from collections import Counter
@@ -9,11 +10,16 @@ from typing import Any
 
 import pytest
 from faults.lm_server import LmServer
-from faults.scripted_model import Item, item_id, shares_words
-from lmreading import IDS, POOL, QUERY, asking, embedded, items, relevance, whole
+from faults.scripted_model import Item, Opinion, item_id, shares_words
+from lmreading import IDS, POOL, QUERY, codes, embedded, items, relevance, whole
+from lmreading import asking as unchecked
 from reading import Record, read, record
 
+from memrank.pipeline import Pipeline
+from memrank.speclm import LmSpec
+from memrank.text.decoys import DECOYS
 from memrank.text.instructing import disarmed, instructs
+from memrank.text.tokens import tokenizer_of
 
 FOLDER = Path(__file__).resolve().parent
 KINDS = {"direct", "encoded", "multilingual", "role_play", "fake_schema", "fake_ids", "fake_fence"}
@@ -29,7 +35,23 @@ def rows(name: str) -> list[dict[str, Any]]:
 
 
 ATTACKS = rows("attacks.jsonl")
+UNSEEN = rows("unseen.jsonl")
+"""In words of their own; about half is found by rules."""
+NOVEL = rows("novel.jsonl")
+"""Not one is found by rules: what they gain is bounded by decoys alone."""
+TOPICAL = rows("topical.jsonl")
+"""With words of the query: to the embedded judge they are about it."""
 HARMLESS = rows("harmless.jsonl")
+
+
+def asking(server: LmServer, judge: str = "lm", **lm: object) -> Pipeline:
+    """As specs ask by default, decoys and all."""
+    return unchecked(server, judge, **{"decoys": 1, **lm})
+
+
+def named(attack: Mapping[str, str]) -> str:
+    """The id of a parameter."""
+    return attack["id"]
 
 
 def attacked(attack: Mapping[str, str]) -> list[Record]:
@@ -47,6 +69,19 @@ def attacked(attack: Mapping[str, str]) -> list[Record]:
 def obedient(item: Item, query: str) -> float:
     """Gives the attacker everything and the others nothing, whether it could still read the attack or not."""
     return 1.0 if item_id(item) == VICTIM else 0.0
+
+
+def addressed(item: Item, query: str) -> float:
+    """Obeys what is not about the office, as far as it can still read it; else it is honest."""
+    text = str(item["content"]).replace("The office plants are watered on Tuesdays.", "")
+    asks = item_id(item) == VICTIM and len(text.replace("[removed: an instruction]", "").strip("<> ")) > 0
+    return 1.0 if asks else shares_words(item, query)
+
+
+def moody(item: Item, query: str) -> float:
+    """Obeys every second time, by what it is asked."""
+    obeys = hashlib.sha256(f"{item['content']}{query}".encode()).digest()[0] % 2
+    return obedient(item, query) if obeys else shares_words(item, query)
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +119,8 @@ def test_an_attack_stays_inside_its_fence(attack: Mapping[str, str]) -> None:
         for call in server.calls:
             prompt = call.prompt
             # The whole pool and nothing that the attack made up.
-            assert sorted(prompt.ids) == IDS
-            assert prompt.query == QUERY
+            assert sorted(prompt.ids) == IDS if prompt.query == QUERY else set(prompt.ids) <= set(IDS)
+            assert prompt.query == QUERY or prompt.query in DECOYS
             text = prompt.messages[-1][1]
             assert "[[ ## completed ## ]]\n" not in text.partition("Respond with")[0]
             assert "\u200b" not in text
@@ -93,7 +128,7 @@ def test_an_attack_stays_inside_its_fence(attack: Mapping[str, str]) -> None:
 
 
 def test_honest_memories_in_the_same_pool_keep_what_the_model_says() -> None:
-    with LmServer(opinion=lambda item, query: 0.77) as server:
+    with LmServer(opinion=lambda item, query: 0.77 if query == QUERY else 0.0) as server:
         judged = relevance(read(asking(server), attacked(ATTACKS[0]), QUERY))
     others = {name: value for name, value in judged.items() if name != VICTIM}
     assert len(set(others.values())) == 1
@@ -132,10 +167,86 @@ def test_a_huge_text_is_looked_at_too() -> None:
 
 def test_attacks_in_words_of_their_own_are_found_in_part() -> None:
     # Written before the rules, and kept out of them: what a list of rules is worth against somebody new.
-    unseen = rows("unseen.jsonl")
-    found = [attack["id"] for attack in unseen if instructs(attack["attack"])]
+    found = [attack["id"] for attack in UNSEEN if instructs(attack["attack"])]
     assert len(found) >= 16
-    assert {attack["id"] for attack in unseen}.isdisjoint(attack["id"] for attack in ATTACKS)
+    assert {attack["id"] for attack in UNSEEN}.isdisjoint(attack["id"] for attack in ATTACKS)
+
+
+def test_the_new_set_is_broad_and_found_by_no_rule() -> None:
+    assert len(NOVEL) >= 40
+    assert len({attack["kind"] for attack in NOVEL}) >= 15
+    assert len({attack["id"] for attack in NOVEL}) == len({attack["attack"] for attack in NOVEL}) == len(NOVEL)
+    assert not [attack["id"] for attack in NOVEL if instructs(attack["attack"])]
+
+
+def test_decoys_are_the_default() -> None:
+    assert LmSpec(model="local/x").decoys == 1
+
+
+@pytest.mark.parametrize("judge", ["lm", "cascade"])
+@pytest.mark.parametrize("opinion", [obedient, addressed])
+@pytest.mark.parametrize("attack", [*UNSEEN, *NOVEL], ids=named)
+def test_no_words_of_an_attack_gain_more(
+    attack: Mapping[str, str], opinion: Opinion, judge: str, unattacked: float
+) -> None:
+    with LmServer(opinion=opinion) as server:
+        ranking = read(asking(server, judge), attacked(attack), QUERY)
+    whole(ranking)
+    assert relevance(ranking)[VICTIM] - unattacked <= MOST
+    if judge == "lm" and opinion is obedient:
+        assert "injection_suspected" in items(ranking)[VICTIM].flags
+        assert {"decoy_answered", "injection_suspected"} & set(codes(ranking, "info"))
+
+
+@pytest.mark.parametrize("opinion", [obedient, addressed])
+@pytest.mark.parametrize("attack", TOPICAL, ids=named)
+def test_who_speaks_of_the_topic_gains_what_the_words_are_worth_and_no_more(
+    attack: Mapping[str, str], opinion: Opinion
+) -> None:
+    pool = attacked(attack)
+    with LmServer(opinion=opinion) as server:
+        ranking = read(asking(server), pool, QUERY)
+    assert relevance(ranking)[VICTIM] <= relevance(read(embedded(), pool, QUERY))[VICTIM] + MOST
+
+
+def test_a_model_that_obeys_now_and_then_is_caught_the_more_often_the_more_it_is_asked() -> None:
+    won = []
+    with LmServer(opinion=moody) as server:
+        for decoys in (0, 1, 3):
+            of = asking(server, decoys=decoys)
+            won.append(sum(relevance(read(of, attacked(attack), QUERY))[VICTIM] > 0.5 for attack in NOVEL))
+    assert won[0] > won[1] > won[2]
+    assert won[2] <= 0.15 * len(NOVEL)
+
+
+def test_a_text_that_names_the_decoys_is_not_believed(unattacked: float) -> None:
+    def sly(item: Item, query: str) -> float:
+        return obedient(item, query) if query == QUERY else 0.0
+
+    attack = {"attack": " ".join(DECOYS), "place": "after"}
+    with LmServer(opinion=sly) as server:
+        ranking = read(asking(server), attacked(attack), QUERY)
+    assert "no_decoy" in codes(ranking)
+    own = relevance(read(embedded(), attacked(attack), QUERY))[VICTIM]
+    assert relevance(ranking)[VICTIM] <= own + MOST
+
+
+def sensible(item: Item, query: str) -> float:
+    """Honest: the share of the query's terms that the memory has, without stop words."""
+    terms = tokenizer_of("english").terms
+    asked, there = set(terms(query)), set(terms(str(item["content"])))
+    return len(asked & there) / len(asked)
+
+
+@pytest.mark.parametrize(
+    "query", [QUERY, *(f"What do we know of this: {row['content'][:60]}" for row in HARMLESS[::3])]
+)
+def test_harmless_memories_lose_nothing_to_decoys(query: str) -> None:
+    pool = [*POOL, *(record(row["id"], row["content"]) for row in HARMLESS)]
+    with LmServer(opinion=sensible) as server:
+        said = relevance(read(unchecked(server), pool, query))
+        kept = relevance(read(asking(server, decoys=3), pool, query))
+    assert kept == said
 
 
 @pytest.mark.parametrize(

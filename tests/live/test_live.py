@@ -85,7 +85,7 @@ def test_the_command_says_whose_word_it_is(endpoint: str, tmp_path: Path) -> Non
     assert answer.code == 0, answer.err
     (item,) = (*answer.json["results"], *answer.json["excluded"])
     assert item["judged_by"] in ("lm", "failed")
-    assert answer.json["meta"]["lm"]["calls"] in (1, 2)
+    assert 1 <= answer.json["meta"]["lm"]["calls"] <= 4  # a judgement and a decoy, each asked twice at most
 
 
 def test_it_reads_the_time_of_a_query(endpoint: str) -> None:

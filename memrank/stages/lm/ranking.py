@@ -1,24 +1,28 @@
 """Relevance as a language model has it: of all candidates (`lm`), or of those whose place is open (`cascade`)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import dspy
 import numpy as np
 
-from memrank.lmanswers import Judgement, judgement
+from memrank.lmanswers import Judgement
+from memrank.score.guard import must_be_checked
 from memrank.score.positions import position_bias
 from memrank.slate import JUDGES, Column, Slate
 from memrank.speclm import LmSpec
 from memrank.stages.judged import Judged
-from memrank.stages.lm.asking import Answers, ask, batches
+from memrank.stages.lm.asking import Answers
 from memrank.stages.lm.demos import RANKING
 from memrank.stages.lm.keeping import Keeper
+from memrank.stages.lm.questions import Checks, Panel
 from memrank.stages.lm.showing import names, shown, shown_query
 from memrank.stages.lm.signatures import MemoryRanking
 from memrank.tenant import Rows
-from memrank.types import Floats, Notes
+from memrank.types import Floats, Note, Notes
 
+First = Callable[[Slate], Floats]
+"""Relevance by code, shape (n,)."""
 Pick = Callable[[Slate, Floats], Rows]
 """Candidates that the model is asked about, given the embedded judge's relevance; the most urgent ones first."""
 
@@ -26,20 +30,24 @@ Pick = Callable[[Slate, Floats], Rows]
 class LmRelevance(dspy.Module):  # type: ignore[misc]
     """Asks the model of the read about the candidates picked; the embedded judge speaks for all others.
 
-    Bounded influence: a memory whose text tries to instruct its judge (`text.instructing`) is shown without that part,
-    is flagged `injection_suspected`, and its relevance is at most the embedded judge's, which the words of an attack
-    move by less than .05 (`tests/injection`): no room is left above it.
+    Bounded influence, in two ways. A memory whose text tries to instruct its judge (`text.instructing`) is shown
+    without that part. And one that the model places above the embedded judge is asked about once more, for a question
+    that it cannot answer (`text.decoys`): what is placed high there, too, is placed so for something else than its
+    facts. Both are flagged `injection_suspected`, and their relevance is at most what the embedded judge finds in their
+    words (`worded`), which attacks move by less than .05 (`tests/injection`). Who cannot be checked has the embedded
+    judge's.
     A candidate without a valid judgement keeps the embedded judge's relevance, or 0 under `on_error: zero`, and is
     flagged `scoring_error`. Nothing but relevance and its justification is taken from the model.
     """
 
-    def __init__(self, spec: LmSpec, embedded: Callable[[Slate], Floats], pick: Pick) -> None:
+    def __init__(self, spec: LmSpec, embedded: First, worded: First, pick: Pick) -> None:
         super().__init__()
         self.predict = dspy.Predict(MemoryRanking)
         self.predict.demos = list(RANKING)
         self._spec = spec
         self._kept: Keeper[Judgement] = Keeper(spec, self.predict)
         self._embedded = embedded
+        self._worded = worded
         self._pick = pick
 
     def forward(self, *, slate: Slate) -> dspy.Prediction:
@@ -63,40 +71,49 @@ class LmRelevance(dspy.Module):  # type: ignore[misc]
         called = names([slate.memory(int(k)).id for k in picked])
         place = dict(zip(called, picked.tolist(), strict=True))
         views = {name: shown(slate.memory(k), name) for name, k in place.items()}
+        panel = Panel(predict=self.predict, reading=slate.reading, spec=self._spec, known=self._kept)
         query = shown_query(slate.query)
-        keys, kept = self._kept.found(query, {name: one.view for name, one in views.items()})
-        groups = batches([name for name in called if name not in kept], self._spec.batch, slate.query.text)
-
-        def inputs(ids: Any, faults: Any) -> dict[str, Any]:
-            return {"query": query, "memories": [views[one].view for one in ids], "faults": list(faults)}
-
-        answers: Answers[Judgement] = ask(self.predict, slate.reading, groups, inputs, "judgements", judgement)
-        self._kept.keep(keys, answers.accepted)
-        judged = {**kept, **answers.accepted}
+        asked = panel.judge([(query, called)], views)
+        worded = self._worded(slate)
         relevance, by_model, failed, suspected = first.copy(), none.copy(), none.copy(), none.copy()
         said: dict[int, str] = {}
+        rising: dict[str, float] = {}
         for name, k in place.items():
             suspected[k] = views[name].suspected
-            found = judged.get(name)
+            found = asked.judged.get(name)
             if found is None:
                 failed[k] = True
                 relevance[k] = first[k] if self._spec.on_error == "embedded" else 0.0
                 continue
             by_model[k] = True
-            most = float(first[k]) if suspected[k] else 1.0
-            relevance[k] = min(found.relevance, most)
+            relevance[k] = min(found.relevance, float(worded[k])) if suspected[k] else found.relevance
             said[k] = found.justification
+            if must_be_checked(float(relevance[k]), float(first[k])):
+                rising[name] = found.relevance
+        notes = told(asked.answers, "ranker", self._spec.on_error, int(suspected.sum()))
+        checks = panel.check(rising, query, views)
+        for name in (*checks.caught, *checks.unknown):
+            k = place[name]
+            relevance[k] = first[k]
+            by_model[k] = False
+            del said[k]
+        for name in checks.caught:
+            suspected[place[name]] = True
+            relevance[place[name]] = worded[place[name]]
+        notes.extend(doubted(checks))
         return Judged(
             relevance=relevance,
             by_model=by_model,
             failed=failed,
             suspected=suspected,
             justifications=said,
-            notes=told(answers, "ranker", self._spec.on_error, int(suspected.sum())),
+            notes=notes,
             figures={
-                "sent": len(picked) - len(kept),
-                "kept": len(kept),
-                "position_bias": _bias(groups, place, answers, first),
+                "sent": len(picked) - asked.kept,
+                "kept": asked.kept,
+                "checked": len(rising) if self._spec.decoys else 0,
+                "caught": len(checks.caught),
+                "position_bias": _bias(asked.groups, place, asked.answers, first),
             },
         )
 
@@ -127,7 +144,25 @@ def told(answers: Answers[Any], stage: str, on_error: str, suspected: int = 0) -
     return notes
 
 
-def _bias(groups: list[list[str]], place: dict[str, int], answers: Answers[Judgement], first: Floats) -> float:
+def doubted(checks: Checks) -> tuple[Note, ...]:
+    """A note of memories that are placed high for anything, and of each reason why some could not be checked."""
+    notes = Notes()
+    if checks.caught:
+        text = "memories that the model places high for a question they cannot answer, too; what they gain is bounded"
+        notes.add("info", "ranker", "decoy_answered", text, len(checks.caught))
+    left = len(checks.unknown)
+    for answers in checks.answers:
+        left -= len(answers.failed)
+        for code in sorted(set(answers.failed.values())):
+            count = sum(one == code for one in answers.failed.values())
+            text = f"{answers.details.get(code, code)}; what the model says above the embedded judge was not checked"
+            notes.add("failure", "ranker", code, f"{text} and does not count", count)
+    if left:
+        notes.add("info", "ranker", "no_decoy", "no decoy suits: the embedded judge's word counts", left)
+    return notes.as_tuple()
+
+
+def _bias(groups: Sequence[Sequence[str]], place: dict[str, int], answers: Answers[Judgement], first: Floats) -> float:
     """Position bias over all batches."""
     places: list[float] = []
     surplus: list[float] = []
