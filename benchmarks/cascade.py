@@ -194,14 +194,14 @@ class Judge:
 EMBEDDED = Judge("embedded", None, None)
 
 
-def measured(reader: Reader, aucs: Sequence[float], shares: Sequence[float], alike: float) -> dict[Judge, Run]:
+def measured(reader: Reader, arguments: argparse.Namespace) -> dict[Judge, Run]:
     """Every judge over one set."""
-    found = {EMBEDDED: reader.embedded}
-    for auc in aucs:
+    found, alike = {EMBEDDED: reader.embedded}, arguments.alike
+    for auc in arguments.aucs:
         quality.tell(f"{reader.golden.name}: a model of AUC {auc}")
         found[Judge("lm", auc, None)] = reader.run(spec_of("lm"), Simulated(auc, alike))
-        for share in shares:
-            spec = spec_of("cascade", CascadeSpec(share=share))
+        for share in arguments.shares:
+            spec = spec_of("cascade", CascadeSpec(share=share, margin=arguments.margin))
             found[Judge("cascade", auc, share)] = reader.run(spec, Simulated(auc, alike))
     return found
 
@@ -338,11 +338,12 @@ def parsed(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--alike", type=float, default=0.5, help="how alike the errors of both judges are, 0 to 1 (0.5)"
     )
+    parser.add_argument("--margin", type=float, default=CascadeSpec().margin, help="of the cascade (the default's)")
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--json", type=Path, metavar="FILE", help="all figures")
     arguments = parser.parse_args(given)
-    if not 0 <= arguments.alike <= 1:
-        parser.error("--alike is from 0 to 1")
+    if not (0 <= arguments.alike <= 1 and 0 <= arguments.margin <= 1):
+        parser.error("--alike and --margin are from 0 to 1")
     return arguments
 
 
@@ -355,7 +356,7 @@ def run(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], str]:
             continue
         reader = Reader(goldens.GoldenSet(folder), arguments.part)
         if reader.rows:
-            runs = measured(reader, arguments.aucs, arguments.shares, arguments.alike)
+            runs = measured(reader, arguments)
             results[folder.name] = estimates(reader, runs, arguments.resamples)
     quality.tell("")
     if not results:

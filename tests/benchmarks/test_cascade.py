@@ -139,7 +139,9 @@ def test_the_script_says_that_it_is_simulated(
     assert rows[1]["nDCG@10"]["mean"] > rows[0]["nDCG@10"]["mean"]
 
 
-@pytest.mark.parametrize("wrong", [["--aucs", "1"], ["--aucs", "x"], ["--shares", "2"], ["--alike", "2"]])
+@pytest.mark.parametrize(
+    "wrong", [["--aucs", "1"], ["--aucs", "x"], ["--shares", "2"], ["--alike", "2"], ["--margin", "-1"]]
+)
 def test_what_cannot_be_simulated_is_refused(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cascade.parsed(["folder", *wrong])
