@@ -198,19 +198,19 @@ class SupersessionSpec(Section):
 
 
 class CascadeSpec(Section):
-    """Asked about are those whose place is open: close to the cut, to a threshold, or to a neighbour at the top."""
+    """Asked about are the likeliest of the candidates above the cut (`top_k`, else 10) or not far below it."""
 
     margin: Share = 0.15
-    """How close a score must be for that."""
+    """How far below the cut a score may lie."""
     share: Share = 0.2
-    """Share of the candidates that the model is asked about, at the most."""
+    """Share of the candidates that the model is asked about, at the most; rounded up to a whole candidate."""
 
 
 class RankerSpec(Section):
     kind: Literal["ranker.v1"]
     """Relevance, importance and freshness combined; thresholds; superseded facts below their successors."""
     judge: Literal["embedded", "lm", "cascade"] = "embedded"
-    """Who scores relevance: `embedded` calls no model, `lm` asks the spec's about all, `cascade` where it is open."""
+    """Who scores relevance: `embedded` calls no model, `lm` asks the spec's about all, `cascade` about the first."""
     cascade: CascadeSpec | None = Field(default=None, exclude_if=lambda given: given is None)
     """judge: cascade: about whom the model is asked; the defaults where it is left out."""
     calibration: CalibrationSpec | None = None

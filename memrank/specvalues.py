@@ -44,6 +44,7 @@ METRICS = (
     *("MRR", "MAP", "MAE", "MAE_relevance", "MAE_freshness", "MAE_combined", "ECE", "Brier"),
     *("current_first", "empty_ok", "coverage", "risk", "sensitivity", "actions", "leaks"),
     *("latency_p50", "latency_p95", "latency_p99", "lm_calls", "lm_tokens", "cost_usd"),
+    *("lm_sent", "lm_fallbacks", "lm_invalid", "lm_timeouts", "position_bias"),
 )
 """`MAE` is `MAE_combined`; latencies are in milliseconds."""
 METRIC = (

@@ -29,6 +29,8 @@ TOP_K = 50
 """Results of a ranking that are compared with the labels."""
 EXPLAINED = 3
 """Results whose reasons are kept for the list of the worst queries."""
+FEWEST_PLACES = 3
+"""New judgements of a model from which on a read tells of its position bias: two go with their places by chance."""
 MESSAGE = 300
 """Characters of a failure's message that are kept."""
 
@@ -177,8 +179,21 @@ def _compared(query: Labelled, result: Result, actions: Mapping[str, str] | None
         lm_calls=meta.lm_calls,
         lm_tokens=meta.lm_tokens,
         lm_cost_usd=meta.lm_cost_usd,
+        lm_figures=lm_figures(result),
         top=tuple((item.id, item.score, item.justification) for item in result.results[:EXPLAINED]),
     )
+
+
+def lm_figures(result: Result) -> dict[str, float]:
+    """LM_FIGURES of a read; empty where no model may be asked."""
+    told = result.meta.lm_figures
+    found = {f"lm_{name}": float(told[name]) for name in ("sent", "invalid", "timeouts") if name in told}
+    if "lm_sent" in found:
+        fallen = sum(item.judged_by == "failed" for item in (*result.results, *result.excluded))
+        found["lm_fallbacks"] = float(fallen)
+        if found["lm_sent"] - fallen >= FEWEST_PLACES:
+            found["position_bias"] = float(told["position_bias"])
+    return found
 
 
 def judged_of(result: Result, query: Labelled) -> Judged:

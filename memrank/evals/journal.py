@@ -110,6 +110,7 @@ def to_row(outcome: Outcome) -> dict[str, Any]:
                 "lm_calls": outcome.lm_calls,
                 "lm_tokens": outcome.lm_tokens,
                 "lm_cost_usd": outcome.lm_cost_usd,
+                **({"lm_figures": dict(outcome.lm_figures)} if outcome.lm_figures else {}),
                 "top": [list(one) for one in outcome.top],
             }
         case Failed():
@@ -148,6 +149,7 @@ def from_row(row: Mapping[str, Any]) -> Outcome:
         lm_calls=int(given["lm_calls"]),
         lm_tokens=int(given["lm_tokens"]),
         lm_cost_usd=float(given["lm_cost_usd"]),
+        lm_figures={str(name): float(value) for name, value in given.get("lm_figures", {}).items()},
         top=top,
     )
 

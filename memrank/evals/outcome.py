@@ -1,12 +1,17 @@
 """What became of one golden query: it was scored, it could not be, or its read failed. A failure is never left out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+
+LM_FIGURES = ("lm_sent", "lm_fallbacks", "lm_invalid", "lm_timeouts", "position_bias")
+"""Of a read that may ask a model: memories that it was asked about; of those, how many it did not judge in the end;
+answers that could not be used; calls that ran out of time; and `score.positions.position_bias`, of a read with at least
+three new judgements."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +52,8 @@ class Scored:
     lm_calls: int = 0
     lm_tokens: int = 0
     lm_cost_usd: float = 0.0
+    lm_figures: Mapping[str, float] = field(default_factory=dict)
+    """Those of LM_FIGURES that the read has; empty where no model may be asked."""
     top: tuple[tuple[str, float, str], ...] = ()
     """The first results: id, score, and why, for the list of the worst queries."""
 

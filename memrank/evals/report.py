@@ -3,13 +3,14 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from memrank.evals.evalset import FEWEST_GROUPS, Evalset, groups
 from memrank.evals.labels import Labelled
-from memrank.evals.outcome import Failed, Floats, Outcome, Scored, Unscored
+from memrank.evals.outcome import LM_FIGURES, Failed, Floats, Outcome, Scored, Unscored
 from memrank.score.calibration import BINS, bin_sums, ece_of_sums, reliability, risk_coverage
 from memrank.score.intervals import Bootstrap, Estimate
 from memrank.spec import GateSpec
@@ -219,7 +220,13 @@ def _of_reads(bootstrap: Bootstrap, outcomes: Sequence[Outcome]) -> dict[str, Es
         "lm_calls": bootstrap.estimate(column(lambda one: one.lm_calls)),
         "lm_tokens": bootstrap.estimate(column(lambda one: one.lm_tokens)),
         "cost_usd": bootstrap.estimate(column(lambda one: one.lm_cost_usd)),
+        **{name: bootstrap.estimate(column(partial(_lm_figure, name))) for name in LM_FIGURES},
     }
+
+
+def _lm_figure(name: str, one: Scored) -> float:
+    """NaN for a read that has it not."""
+    return one.lm_figures.get(name, math.nan)
 
 
 def figure_of(estimate: Estimate) -> Figure:
@@ -313,7 +320,12 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
                 "status": "scored",
                 "values": dict(outcome.values),
                 "latency_ms": None if math.isnan(outcome.latency_ms) else outcome.latency_ms,
-                "lm": {"calls": outcome.lm_calls, "tokens": outcome.lm_tokens, "cost_usd": outcome.lm_cost_usd},
+                "lm": {
+                    "calls": outcome.lm_calls,
+                    "tokens": outcome.lm_tokens,
+                    "cost_usd": outcome.lm_cost_usd,
+                    **{name.removeprefix("lm_"): value for name, value in outcome.lm_figures.items()},
+                },
                 "top": [{"id": name, "score": score, "why": why} for name, score, why in outcome.top],
             }
         case Failed():

@@ -47,6 +47,11 @@ MEANINGS: Mapping[str, str] = {
     "lm_calls": "calls of a language model, a read",
     "lm_tokens": "tokens of a language model, a read",
     "cost_usd": "US dollars, a read",
+    "lm_sent": "memories that a language model was asked about, a read",
+    "lm_fallbacks": "of those, judged without it in the end, a read",
+    "lm_invalid": "answers of it that could not be used, a read",
+    "lm_timeouts": "calls of it that ran out of time, a read",
+    "position_bias": "place in a prompt against what it said: correlation, 0 is none",
 }
 """Metric without its k to what it says, for somebody who meets it for the first time."""
 ONLY_IF_ANY = frozenset({"lm_calls", "lm_tokens", "cost_usd"})

@@ -169,7 +169,7 @@ class Ranker(Stage):
         return parts, fuse.weighted(parts, {name: weight for name, weight in params.weights if weight})
 
     def _open(self, slate: Slate, first: Floats, *, most: int) -> Rows:
-        """Candidates whose place the embedded judge leaves open, as the spec's `cascade` has it, at most `most`."""
+        """The likeliest of those that can come to the top, as the spec's `cascade` has it, at most `most`."""
         params, cascade = self.params, self.params.cascade or CascadeSpec()
         superseded, successor = self._successors(slate)
         relevance = calibrated(params.calibration, first)
@@ -181,9 +181,7 @@ class Ranker(Stage):
         place = open_cases(
             raw[order],
             judged[order],
-            np.ones(len(order), dtype=np.bool_),
             cut=slate.limits.top_k if slate.limits.top_k is not None else params.top_k,
-            threshold=params.relevance_threshold,
             margin=cascade.margin,
             most=min(most, math.ceil(cascade.share * len(slate))),
         )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memrank.errors import DataError
 from memrank.evals.journal import Journal, from_row, key_of, to_row
-from memrank.evals.outcome import Failed, Judged, Outcome, Scored, Unscored
+from memrank.evals.outcome import LM_FIGURES, Failed, Judged, Outcome, Scored, Unscored
 from memrank.fileio import canonical_json
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -42,6 +42,7 @@ def scored(draw: st.DrawFn) -> Scored:
         lm_calls=draw(st.integers(0, 9)),
         lm_tokens=draw(st.integers(0, 9)),
         lm_cost_usd=draw(finite),
+        lm_figures=draw(st.dictionaries(st.sampled_from(LM_FIGURES), finite)),
         top=tuple(draw(st.lists(st.tuples(st.text(max_size=5), finite, st.text(max_size=5)), max_size=2))),
     )
 

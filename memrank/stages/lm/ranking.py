@@ -1,4 +1,4 @@
-"""Relevance as a language model has it: of all candidates (`lm`), or of those whose place is open (`cascade`)."""
+"""Relevance as a language model has it: of all candidates (`lm`), or of the likeliest ones (`cascade`)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
