@@ -19,8 +19,11 @@ from memrank.tenant import Rows, Tenant
 from memrank.text.tokens import tokenizer_of
 from memrank.types import Floats, Note, Query, TimeOfQuery
 
-SAID = (Column.SAID, Column.JUDGED_BY, Column.SUSPECTED)
-"""What a model that was asked about relevance said, and of whom."""
+SAID = (
+    *(Column.SAID, Column.JUDGED_BY, Column.SUSPECTED),
+    *(Column.TIME_SAID, Column.TIMED_BY, Column.SUMMARIZED_BY),
+)
+"""What a model that was asked said, and of whom."""
 LINKED, PROTECTED, KEPT = "linked", "protected", "kept"
 """Names beside those of columns: whether what supersedes a candidate was known at as_of; what the pruner must keep,
 and what it kept."""
@@ -106,6 +109,7 @@ def pool_of(recorded: Recorded, tenant: Tenant) -> Slate:
         query_terms=weights,
         idf=idf,
         time=recorded.time,  # where a model read it; rules read it anew
+        summaries=recorded.summaries,  # where a model wrote them
         notes=recorded.pool_notes,
     )
 

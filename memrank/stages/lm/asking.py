@@ -99,12 +99,14 @@ def ask_each(
     predict: dspy.Predict,
     reading: Reading,
     questions: Sequence[Mapping[str, Any]],
-    read: Callable[[dspy.Prediction], T],
+    read: Callable[[dspy.Prediction], T] | Sequence[Callable[[dspy.Prediction], T]],
 ) -> list[Answer[T]]:
-    """Ask questions that have one answer each, several at a time. `read` makes it of the output fields, or raises
-    AnswerError; never raises for what a model or a server does wrong.
+    """Ask questions that have one answer each, several at a time. `read` (one for all, or one each) makes it of the
+    output fields, or raises AnswerError; never raises for what a model or a server does wrong.
     """
-    jobs = [partial(_answered, predict, reading, inputs, read) for inputs in questions]
+    readers = read if isinstance(read, Sequence) else [read] * len(questions)
+    both = zip(questions, readers, strict=True)
+    jobs = [partial(_answered, predict, reading, inputs, reader) for inputs, reader in both]
     try:
         with dspy.context(adapter=ADAPTER):
             outcomes = reading.map(jobs)
