@@ -109,3 +109,14 @@ def test_a_key_that_is_not_set_is_said_by_name(tmp_path: Path, monkeypatch: pyte
     assert "NO_SUCH_KEY" in answer.err
     assert "Traceback" not in answer.err
     assert answer.out == "" or json.loads(answer.out)
+
+
+@pytest.mark.parametrize("name", ["html", "html_as_json", "no_bytes", "json_null"])
+def test_a_server_of_another_kind_is_said_to_be_one(name: str, tmp_path: Path) -> None:
+    with LmServer([ACTS[name]] * 20) as server:
+        answer = call("run", lm_desk(tmp_path, server), "--json")
+    said = " ".join(answer.err.split())
+    assert "the endpoint did not answer as an OpenAI-compatible server" in said
+    assert "/v1" in said
+    assert "Bad Gateway" not in said
+    assert "the server does not take the request" not in said
