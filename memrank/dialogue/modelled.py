@@ -13,6 +13,7 @@ from memrank.stages.judged import Summarized, Wanted
 from memrank.stages.lm.decaying import LmDecay
 from memrank.stages.lm.showing import fenced, names, shown_element
 from memrank.stages.lm.summarizing import LmSummaries
+from memrank.text.instructing import instructs
 
 if TYPE_CHECKING:
     from memrank.remote import Reading, Remote
@@ -23,10 +24,14 @@ DEADLINE = 0.8
 """Seconds that a pruning may wait for a model."""
 DECAY = {1: 0.15, 2: 0.5, 3: 0.8, 4: 0.95, 5: 1.0}
 """The decay of each class: the middle of its range."""
+CORRECTED = 5
 
 
 class LmScorer:
     """Judges every element by the model of a `Remote`; what the rules protect stays protected (see `prune`).
+
+    An element whose text tries to instruct the judge is worth no more than the rules say. What the model finds
+    corrected is replaced by the element that code finds to have done so, and dropped where it finds none.
 
     Raises ServiceError where the model is late, away, or its answer is wrong a second time.
     """
@@ -69,6 +74,8 @@ class LmScorer:
             replaced_by=empty,
             topic_shift=False,
             rationale=tuple(f"the model says: {one.rationale}" for one in found),
+            corrected=tuple(one.decay_class == CORRECTED for one in found),
+            suspected=tuple(instructs(element.content) or instructs(element.kind) for element in elements),
         )
 
 

@@ -8,8 +8,9 @@ from typing import Protocol
 import numpy as np
 
 from memrank.counters import ESTIMATE, Counter
+from memrank.dialogue.bounding import bounded
 from memrank.dialogue.elements import Element, read_elements
-from memrank.dialogue.judge import LAST, Judgement, carried, judge
+from memrank.dialogue.judge import LAST, Judgement, judge
 from memrank.dialogue.plan import SHORTEST, fitted, summaries
 from memrank.dialogue.rewriting import Summaries, Summarizer, rewritten
 from memrank.errors import ServiceError, UsageError, scoring
@@ -213,7 +214,7 @@ def prune_elements(
     replaced = np.array([place is not None for place in judged.replaced_by], dtype=np.bool_)
     classes = pack.decay_class(
         judged.decay,
-        replaced,
+        replaced | np.array(judged.corrected or (False,) * len(elements), dtype=np.bool_),
         keep_below=limits.keep_below,
         summarize_from=limits.decay_threshold,
         drop_from=limits.drop_threshold,
@@ -284,8 +285,10 @@ def _judged(
         notes.add("failure", "conversation", code, f"the scorer failed ({fault.code}); little is kept")
         return _conservative(elements, embedded)
     judged = _checked(judged, len(elements))
-    both = zip(embedded.protection, judged.protection, strict=True)
-    return replace(judged, protection=carried([rules or own for rules, own in both], judged.replaced_by))
+    if any(judged.suspected):
+        text = "texts that try to instruct the judge were cut, and are worth what the rules say at the most"
+        notes.add("info", "conversation", "injection_suspected", text, sum(judged.suspected))
+    return bounded(judged, embedded)
 
 
 def _checked(judged: object, n: int) -> Judgement:
@@ -297,6 +300,7 @@ def _checked(judged: object, n: int) -> Judgement:
     except (TypeError, ValueError):
         raise UsageError("the scorer gave a decay that is no number from 0 to 1") from None
     lengths = {len(judged.decay), len(judged.protection), len(judged.replaced_by), len(judged.rationale)}
+    lengths |= {len(said) for said in (judged.corrected, judged.suspected) if said}
     if lengths != {n}:
         raise UsageError(f"the scorer judged {sorted(lengths)} elements; there are {n}")
     if not np.all((judged.decay >= 0) & (judged.decay <= 1)):
