@@ -328,7 +328,8 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         )
         if reading is not None:
             result = with_use(result, reading.counts)
-        return Read(result=result, pool=pool, final=slate)
+        exchanges = tuple(reading.exchanges) if reading is not None else ()
+        return Read(result=result, pool=pool, final=slate, exchanges=exchanges)
 
     def _stages(self) -> list[Stage]:
         return [getattr(self, name) for name in self._names]

@@ -114,4 +114,5 @@ def _remote(spec: Spec, *, cached: bool) -> "Remote | None":
     if spec.lm is None:
         return None
     lm = spec.lm if cached else spec.lm.model_copy(update={"cache": 0})
-    return Remote(lm, environ=os.environ)
+    transcribes = spec.high_stakes and spec.reads is not None and spec.reads.log is not None
+    return Remote(lm, environ=os.environ, transcribes=transcribes)

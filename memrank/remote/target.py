@@ -65,6 +65,10 @@ class Target:
             sent = replace(sent, config=replace(request.config, response_format=None))
         return self._engine.complete(sent)
 
+    def hidden(self, text: str) -> str:
+        """The text without the key, should anybody have written it there."""
+        return text.replace(self._key, "[removed]") if self._key else text
+
     def close(self) -> None:
         """Close the connections."""
         self._transport.close()

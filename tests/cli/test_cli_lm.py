@@ -120,3 +120,18 @@ def test_a_server_of_another_kind_is_said_to_be_one(name: str, tmp_path: Path) -
     assert "/v1" in said
     assert "Bad Gateway" not in said
     assert "the server does not take the request" not in said
+
+
+def test_a_read_of_high_stakes_shows_what_the_model_was_asked(tmp_path: Path) -> None:
+    with LmServer() as server:
+        desk = lm_desk(tmp_path, server)
+        desk.write_text(desk.read_text() + "high_stakes: true\nreads: {log: desk.db}\n")
+        answer = call("run", desk, "--json")
+    read_id = answer.json["meta"]["read_id"]
+    shown = call("reads", "show", read_id, "--log", tmp_path / "desk.db")
+    assert "a model was asked: 1 call; --json shows every word" in shown.out
+    body = call("reads", "show", read_id, "--log", tmp_path / "desk.db", "--json").json
+    (one,) = body["exchanges"]
+    assert one["messages"][0]["role"] == "system"
+    assert (one["outcome"], one["forgotten"]) == ("answered", False)
+    assert body["result"]["results"][0]["justification"] == "the scripted model says so"
