@@ -16,6 +16,8 @@ from memrank.speclm import ModelSpec
 
 SERVER = "memrank-endpoint"
 """The provider that every endpoint is, inside dspy's client; known to this client alone."""
+SHORTEST_KEY = 8
+"""Characters from which a key is looked for in texts: shorter ones (`none`, `test`) are words."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -67,7 +69,7 @@ class Target:
 
     def hidden(self, text: str) -> str:
         """The text without the key, should anybody have written it there."""
-        return text.replace(self._key, "[removed]") if self._key else text
+        return text.replace(self._key, "[removed]") if len(self._key) >= SHORTEST_KEY else text
 
     def close(self) -> None:
         """Close the connections."""

@@ -39,6 +39,12 @@ FIGURES = frozenset(
     )
 )
 """Words that are numbers or dates."""
+_UNIT = (
+    r"(?:mg|g|kg|mcg|ug|µg|lbs?|oz|ml|cl|l|lit(?:er|re)s?|mm|cm|m|km|miles?|feet|inch(?:es)?|percent|euros?|eur|usd|gbp"
+    r"|dollars?|pounds?|cents?|seconds?|min|minutes?|hours?|days?|weeks?|months?|years?|times|k|million|billion|am|pm"
+    r"|grams?|units?|tablets?|pills?|mb|gb|kb|tb|ms|degrees?)"
+)
+_MEASURE = re.compile(rf"(\d+(?:[.,:/-]\d+)*)\s?({_UNIT})\b", re.IGNORECASE)
 
 
 def made_up(summary: str, source: str) -> str | None:
@@ -50,7 +56,7 @@ def made_up(summary: str, source: str) -> str | None:
     said, given = _plain(summary), _plain(source)
     if instructs(summary):
         return "it gives instructions"
-    if _figures(said) - _figures(given):
+    if _figures(said) - _figures(given) or _measures(said) - _measures(given):
         return "it holds a number or a date that the text lacks"
     known = _words(given)
     for match in _WORD.finditer(said):
@@ -86,6 +92,11 @@ def _flat(text: str) -> str:
 
 def _figures(text: str) -> frozenset[str]:
     return frozenset("".join(match.split()).casefold() for match in _NUMBER.findall(text))
+
+
+def _measures(text: str) -> frozenset[tuple[str, str]]:
+    """Numbers with the unit behind them: 500 mg are not 500 g."""
+    return frozenset((number, unit.casefold().rstrip("s")) for number, unit in _MEASURE.findall(text))
 
 
 def _words(text: str) -> frozenset[str]:

@@ -135,3 +135,22 @@ def test_a_read_of_high_stakes_shows_what_the_model_was_asked(tmp_path: Path) ->
     assert one["messages"][0]["role"] == "system"
     assert (one["outcome"], one["forgotten"]) == ("answered", False)
     assert body["result"]["results"][0]["justification"] == "the scripted model says so"
+
+
+def test_without_the_model_nobody_is_asked_about_time_or_summaries(tmp_path: Path) -> None:
+    with LmServer() as server:
+        desk = lm_desk(tmp_path, server)
+        text = (
+            desk.read_text()
+            .replace("judge: lm,", "")
+            .replace("kind: temporal.v1", "kind: temporal.v1, sensitivity: recent, judge: lm")
+        )
+        desk.write_text(text.replace("kind: pruner.v1", "kind: pruner.v1, summaries: lm"))
+        answer = call("run", desk, "--json", "--no-lm", "--strict")
+        assert server.calls == []
+        asked = call("run", desk, "--json", "--no-cache", "--strict")
+        assert len(server.calls) >= 1
+    assert answer.code == asked.code == 0, answer.err + asked.err
+    assert {note["code"] for note in answer.json["notes"]} >= {"no_lm"}
+    assert all(item["recency"] == item["scores"]["freshness"] for item in answer.json["results"])
+    assert asked.json["meta"]["lm"]["time_sent"] >= 1

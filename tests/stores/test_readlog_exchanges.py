@@ -15,9 +15,11 @@ from memrank.indexing import Analyzer
 from memrank.pipeline import Pipeline
 from memrank.records import read_record
 from memrank.replay import Sources, replay
+from memrank.stores import readlog_file
 from memrank.stores.forgetting import Gone, Place, Proof, prove, texts_of
 from memrank.stores.readlog import Kept, ReadLog
 from memrank.stores.readlog_forget import LogPlace
+from memrank.stores.readlog_write import _prune
 from memrank.stores.sqlite import SqliteStore
 from memrank.stores.sqlite_forget import StorePlace
 
@@ -187,3 +189,30 @@ def test_a_prompt_that_quotes_it_goes_as_well(tmp_path: Path) -> None:
         forget(LogPlace(tmp_path / "log.db"))
     (one,) = kept(tmp_path, ranking.meta.read_id).exchanges
     assert one.messages == ()
+
+
+def test_a_log_from_before_there_were_models_is_written_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(readlog_file, "MIGRATIONS", readlog_file.MIGRATIONS[:1])
+        readlog_file.create(tmp_path / "log.db")
+    with LmServer() as server:
+        of = grave(tmp_path, server)
+        ranking = read(of, POOL, QUERY)
+        assert of.close() is None
+    assert len(kept(tmp_path, ranking.meta.read_id).exchanges) == 1
+
+
+def test_old_exchanges_go_with_their_reads(tmp_path: Path) -> None:
+    with LmServer() as server:
+        of = grave(tmp_path, server)
+        read(of, POOL, QUERY)
+        assert of.close() is None
+    log = ReadLog(tmp_path / "log.db")
+    with log.transaction(write=True) as connection:
+        connection.execute("UPDATE reads SET at = at - 100")
+        connection.execute(
+            "INSERT INTO reads SELECT 2, 'newer', at + 100, as_of, query_id, latency_ms, cached FROM reads"
+        )
+        _prune(connection, 50)
+        for table in ("exchanges", "prompts", "records"):
+            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
