@@ -6,6 +6,7 @@ over a kept connection is taken off. Also measured: a read of 200 memories, and 
 """
 
 import argparse
+import asyncio
 import gc
 import http.client
 import json
@@ -17,13 +18,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import dspy
 from pydantic import BaseModel
 
 from memrank.lmadapter import LmAdapter
+from memrank.pipeline import Pipeline
+from memrank.registry import build
 from memrank.remote import Remote
+from memrank.spec import Spec
 from memrank.speclm import LmSpec
 
 BATCH = 20
@@ -161,6 +166,25 @@ def a_read(times: int) -> None:
         remote.close()
 
 
+def awaited(reads: int) -> None:
+    """Wall time of reads that are awaited at once, one call each, by a server that takes 500 ms."""
+    memories = [each.model_dump() for each in MEMORIES]
+    stages = [{"kind": "prefilter.hybrid.v1"}, {"kind": "temporal.v1"}, {"kind": "ranker.v1", "judge": "lm"}]
+
+    async def together(pipeline: Pipeline) -> None:
+        questions = (f"What was decided on point {n}?" for n in range(reads))
+        await asyncio.gather(*(pipeline.acall(one, as_of="2026-03-20", memories=memories) for one in questions))
+
+    with serving(json.dumps({"judgements": JUDGMENTS}), delay=0.5) as (endpoint, _):
+        lm = {"model": "local/m", "endpoint": endpoint, "cache": 0}
+        spec = Spec.model_validate(
+            {"memrank": 1, "name": "awaited", "index": {"embedder": "none"}, "stages": stages, "lm": lm}
+        )
+        pipeline = build(spec, Path(), "0" * 64)
+        taken = milliseconds(lambda: asyncio.run(together(pipeline)), 3)
+        print(f"{f'{reads} awaited reads of 500 ms':<34} {taken:6.0f} ms, ideal 500")
+
+
 def memory(reads: int) -> None:
     """Growth of the process over many reads."""
     with serving(JSON_ANSWER) as (endpoint, _):
@@ -205,6 +229,7 @@ def main() -> None:
     of_adapter("memrank LmAdapter, schema", LmAdapter(), JSON_ANSWER, args.times, schema=True)
     of_adapter("memrank LmAdapter, untyped", LmAdapter(typed=False), JSON_ANSWER, args.times, schema=False)
     a_read(5)
+    awaited(24)
     memory(args.reads)
 
 

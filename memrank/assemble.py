@@ -15,7 +15,7 @@ from memrank.score.review import review_reasons
 from memrank.slate import ACTIONS, JUDGES, REASONS, Column, Slate
 from memrank.spec import RankerSpec, Spec, TemporalSpec
 from memrank.tenant import Rows, count_tokens
-from memrank.types import Floats, Memory, Moment, Sensitivity
+from memrank.types import Bools, Floats, Memory, Moment, Sensitivity
 
 if TYPE_CHECKING:
     from memrank.remote import Counts
@@ -154,6 +154,9 @@ class _View:
         self.tokens = slate.tenant.tokens[slate.rows].astype(np.int64).tolist()
         asked = Column.JUDGED_BY in slate.columns
         self.judged_by = _named(slate[Column.JUDGED_BY], JUDGES) if asked else [None] * len(slate)
+        self.recency = values.get(Column.RECENCY, unpruned)
+        wrote = Column.SUMMARIZED_BY in slate.columns
+        self.summary_by = _named(slate[Column.SUMMARIZED_BY], JUDGES) if wrote else [None] * len(slate)
         self.flags = _flags(slate)
         self.adjustments = _adjustments(slate)
         self.outdated_by = slate[Column.OUTDATED_BY].astype(np.int64).tolist()
@@ -188,6 +191,8 @@ class _View:
             kernel=self.kernel,
             why=partial(justify, slate, k) if said is None else partial(str, said),
             judged_by=self.judged_by[k],
+            recency=self.recency[k],
+            summary_by=None if summary is None else self.summary_by[k],
             outdated_by=None if self.outdated_by[k] < 0 else slate.memory(self.outdated_by[k]).id,
         )
 
@@ -256,9 +261,16 @@ def _flags(slate: Slate) -> dict[int, tuple[str, ...]]:
         ("inherited_relevance", slate[Column.INHERITS] >= 0),
         ("pinned", slate.tenant.pinned[slate.rows]),
         ("protected", slate.protected),
-        ("scoring_error", slate.columns.get(Column.JUDGED_BY, none) == JUDGES.index("failed")),
+        ("scoring_error", _failed(slate, Column.JUDGED_BY) | _failed(slate, Column.TIMED_BY)),
+        ("summary_error", _failed(slate, Column.SUMMARIZED_BY)),
         ("injection_suspected", slate.columns.get(Column.SUSPECTED, none) > 0),
     ):
         for k in np.flatnonzero(applies).tolist():
             found[k] = (*found.get(k, ()), name)
     return found
+
+
+def _failed(slate: Slate, column: Column) -> Bools:
+    """Whom a model should have judged, and did not."""
+    failed: Bools = slate.columns.get(column, np.zeros(len(slate))) == JUDGES.index("failed")
+    return failed

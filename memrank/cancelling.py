@@ -1,8 +1,20 @@
-"""Ends what a read asks of a model when the task that awaits it is cancelled: the thread that reads cannot be."""
+"""Reads that are awaited: threads for those that wait for a model, and the end of what they ask when cancelled.
 
+A thread cannot be cancelled; what it waits for can be ended.
+"""
+
+import asyncio
 import threading
-from contextvars import ContextVar
-from typing import Protocol
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import ContextVar, copy_context
+from typing import Protocol, TypeVar
+from weakref import WeakKeyDictionary
+
+T = TypeVar("T")
+
+AT_ONCE = 64
+"""Reads of one event loop that wait for a model at the same time; asyncio's own threads are a few more than cores."""
 
 
 class Ending(Protocol):
@@ -39,3 +51,28 @@ class Calls:
 
 CALLS: ContextVar[Calls | None] = ContextVar("memrank_calls", default=None)
 """Of the read under way; None where nobody awaits it."""
+
+_ROOM: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """What `work` gives, from a thread of its own that ends with it. Raises what it raises."""
+    loop = asyncio.get_running_loop()
+    async with _ROOM.setdefault(loop, asyncio.Semaphore(AT_ONCE)):
+        future: asyncio.Future[T] = loop.create_future()
+        context = copy_context()
+
+        def run() -> None:
+            try:
+                value = context.run(work)
+            except BaseException as fault:  # noqa: BLE001 - carried to who awaits it
+                tell(future.set_exception, fault)
+            else:
+                tell(future.set_result, value)
+
+        def tell(how: Callable[..., None], outcome: object) -> None:
+            with suppress(RuntimeError):  # the loop has been closed: nobody waits any more
+                loop.call_soon_threadsafe(lambda: None if future.done() else how(outcome))
+
+        threading.Thread(target=run, daemon=True, name="memrank-read").start()
+        return await future

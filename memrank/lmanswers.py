@@ -139,14 +139,14 @@ def share(value: object, name: str, repairs: Repairs) -> float:
     return float(number)
 
 
-def text(value: object, name: str, repairs: Repairs) -> str:
+def text(value: object, name: str, repairs: Repairs, *, longest: int = JUSTIFICATION) -> str:
     """A sentence on one line, without what a model thought aloud. Raises AnswerError for none."""
     if not isinstance(value, str):
         raise AnswerError(f"{name} is missing; it must be a sentence")
     said = _THINKING.sub("", value)
     if said != value:
         repairs["thinking"] += 1
-    short = clip(said, JUSTIFICATION)
+    short = clip(said, longest)
     if not short:
         raise AnswerError(f"{name} is empty; it must be a sentence")
     return short

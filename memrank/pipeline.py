@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import dspy
@@ -15,7 +16,7 @@ from dspy.dsp.utils.settings import main_thread_config, thread_local_overrides
 from memrank.asking import ask, limits, moment
 from memrank.assemble import assemble, with_latency, with_use
 from memrank.cache import CacheInfo
-from memrank.cancelling import CALLS, Calls
+from memrank.cancelling import CALLS, Calls, in_thread
 from memrank.chain import gaps
 from memrank.errors import SpecError, UsageError
 from memrank.fileio import canonical_json, sha256_hex
@@ -281,12 +282,13 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         return pool
 
     async def aforward(self, query: str | None = None, **arguments: Any) -> Ranking:
-        """As `forward`, in a worker thread."""
+        """As `forward`, in a thread; reads that wait for a model do not wait for one another."""
         calls = Calls()
         mark = CALLS.set(calls)
         try:
             # By the class: dspy warns of every `module.forward` that it does not call itself.
-            return await asyncio.to_thread(type(self).forward, self, query, **arguments)
+            work = partial(type(self).forward, self, query, **arguments)
+            return await (asyncio.to_thread(work) if self._remote is None else in_thread(work))
         except asyncio.CancelledError:
             calls.cancel()
             raise
@@ -328,7 +330,8 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         )
         if reading is not None:
             result = with_use(result, reading.counts)
-        return Read(result=result, pool=pool, final=slate)
+        exchanges = tuple(reading.exchanges) if reading is not None else ()
+        return Read(result=result, pool=pool, final=slate, exchanges=exchanges)
 
     def _stages(self) -> list[Stage]:
         return [getattr(self, name) for name in self._names]

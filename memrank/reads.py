@@ -13,7 +13,7 @@ from memrank.result import Result
 from memrank.slate import Slate
 from memrank.spec import Spec
 from memrank.specreads import ReadsSpec
-from memrank.types import Note, Query
+from memrank.types import Exchange, Note, Query
 from memrank.version import __version__, shipped_model
 
 if TYPE_CHECKING:  # they bring sqlite3, which a pipeline without a log does without
@@ -28,6 +28,8 @@ class Read:
     result: Result
     pool: Slate
     final: Slate
+    exchanges: tuple[Exchange, ...] = ()
+    """What was asked of a model, and answered, where that is to be kept."""
 
 
 class Reads:
@@ -87,7 +89,10 @@ class Reads:
         )
         if read is None:
             return self.writer.put(Reading(call=call))
-        return self.writer.put(Reading(call=call, pool=read.pool, final=read.final, context=context, meta=meta))
+        reading = Reading(
+            call=call, pool=read.pool, final=read.final, context=context, meta=meta, exchanges=read.exchanges
+        )
+        return self.writer.put(reading)
 
 
 def open_reads(spec: Spec, folder: Path, spec_sha256: str, analyzer_id: Callable[[], str]) -> Reads | None:

@@ -6,7 +6,7 @@ the pool are kept as they are; what the later stages do with them can be compute
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,11 @@ from memrank.tenant import Rows, Tenant
 from memrank.text.tokens import tokenizer_of
 from memrank.types import Floats, Note, Query, TimeOfQuery
 
-SAID = (Column.SAID, Column.JUDGED_BY, Column.SUSPECTED)
-"""What a model that was asked about relevance said, and of whom."""
+SAID = (
+    *(Column.SAID, Column.JUDGED_BY, Column.SUSPECTED),
+    *(Column.TIME_SAID, Column.TIMED_BY, Column.SUMMARIZED_BY),
+)
+"""What a model that was asked said, and of whom."""
 LINKED, PROTECTED, KEPT = "linked", "protected", "kept"
 """Names beside those of columns: whether what supersedes a candidate was known at as_of; what the pruner must keep,
 and what it kept."""
@@ -48,6 +51,8 @@ class Recorded:
     pool_notes: tuple[Note, ...]
     notes: tuple[Note, ...]
     summaries: Mapping[int, str]
+    justifications: Mapping[int, str] = field(default_factory=dict)
+    """Candidate to what a model said for its relevance."""
 
 
 def record(pool: Slate, final: Slate) -> Recorded:
@@ -76,6 +81,7 @@ def record(pool: Slate, final: Slate) -> Recorded:
         pool_notes=pool.notes,
         notes=final.notes,
         summaries=final.summaries,
+        justifications=final.justifications,
     )
 
 
@@ -106,6 +112,8 @@ def pool_of(recorded: Recorded, tenant: Tenant) -> Slate:
         query_terms=weights,
         idf=idf,
         time=recorded.time,  # where a model read it; rules read it anew
+        summaries=recorded.summaries,  # where a model wrote them
+        justifications=recorded.justifications,
         notes=recorded.pool_notes,
     )
 
@@ -119,6 +127,7 @@ def final_of(recorded: Recorded, pool: Slate) -> Slate:
         protected=recorded.numbers[KEPT] > 0,
         time=recorded.time,
         summaries=recorded.summaries,
+        justifications=recorded.justifications,
         notes=recorded.notes,
     )
 

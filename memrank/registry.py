@@ -9,7 +9,7 @@ from memrank.errors import UsageError
 from memrank.indexing import Analyzer
 from memrank.pipeline import Pipeline
 from memrank.reads import open_reads
-from memrank.spec import PrefilterSpec, PrunerSpec, RankerSpec, Spec, StageSpec, TemporalSpec
+from memrank.spec import PrefilterSpec, PrunerSpec, RankerSpec, Spec, StageSpec, TemporalSpec, asked_of_a_model
 from memrank.specfile import spec_sha256 as sha256_of
 from memrank.speclm import LmSpec
 from memrank.stages.base import Stage
@@ -40,7 +40,7 @@ def make_stage(params: StageSpec, analyzer: Analyzer, lm: LmSpec | None = None) 
         case RankerSpec():
             return "ranker", Ranker(params, lm)
         case PrunerSpec():
-            return "pruner", Pruner(params, tokenizer_of(analyzer.language))
+            return "pruner", Pruner(params, tokenizer_of(analyzer.language), lm)
 
 
 def open_store(
@@ -96,12 +96,7 @@ def build(
 
 def asks_a_model(spec: Spec) -> bool:
     """Whether a stage of the spec asks a language model."""
-    judges = [stage.judge for stage in spec.stages if isinstance(stage, RankerSpec)]
-    return spec.lm is not None and any(name != "embedded" for name in (*judges, *_readers(spec)))
-
-
-def _readers(spec: Spec) -> list[str]:
-    return [stage.read_time for stage in spec.stages if isinstance(stage, TemporalSpec)]
+    return spec.lm is not None and bool(asked_of_a_model(spec.stages))
 
 
 def open_model(spec: Spec) -> "Remote":
@@ -119,4 +114,5 @@ def _remote(spec: Spec, *, cached: bool) -> "Remote | None":
     if spec.lm is None:
         return None
     lm = spec.lm if cached else spec.lm.model_copy(update={"cache": 0})
-    return Remote(lm, environ=os.environ)
+    transcribes = spec.high_stakes and spec.reads is not None and spec.reads.log is not None
+    return Remote(lm, environ=os.environ, transcribes=transcribes)

@@ -289,7 +289,8 @@ def _run_again(
     if snapshot is None or snapshot.version != kept.store_version:
         return None
     folder = sources.spec.folder if sources.spec is not None else Path()
-    pipeline = build(_over_today(spec, sources), folder, kept.spec_sha256, store=sources.store)
+    # A model is not asked again: what it says now would say nothing of the store.
+    pipeline = build(_over_today(spec, sources), folder, kept.spec_sha256, store=sources.store, lm=False)
     query, limits = recorded.query, recorded.limits
     ranking = pipeline(
         query.text,

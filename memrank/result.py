@@ -58,6 +58,12 @@ class Item:
     """Whose word the relevance is: `embedded`, `lm` (the justification is the model's then) or `failed`; None where no
     model may be asked."""
 
+    recency: float | None = None
+    """Freshness as code computes it, where a model's word has a say in the freshness that counts; else None."""
+    summary_by: str | None = None
+    """Whose words the summary is: `embedded` (sentences of the memory), `lm` or `failed` (sentences, because what the
+    model wrote did not hold); None where no model may write it."""
+
     @cached_property
     def justification(self) -> str:
         """One sentence naming the evidence."""
@@ -109,7 +115,8 @@ class Meta:
     lm_tokens: int = 0
     lm_cost_usd: float = 0.0
     lm_figures: Mapping[str, float] = field(default_factory=dict)
-    """About what a model was asked: `sent`, `position_bias`, `timeouts`, `invalid`; empty where none may be."""
+    """About what a model was asked: `sent`, `position_bias`, `time_sent`, `freshness_gap`, `summaries_sent`,
+    `timeouts`, `invalid` and so on; empty where none may be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,8 +224,12 @@ def _returned(item: Item, combine: str) -> dict[str, object]:
         body["alphas"] = dict(item.weights)
     if item.judged_by is not None:
         body["judged_by"] = item.judged_by
+    if item.recency is not None:
+        body["recency"] = item.recency
     if item.summary is not None:
         body["summary"] = item.summary
+        if item.summary_by is not None:
+            body["summary_by"] = item.summary_by
     return body
 
 

@@ -31,6 +31,10 @@ def confirmed(
     asked = judged[: remote.spec.max_calls]
     answers = LmVerdicts()(pairs=[(pair.older, pair.newer) for pair in asked], reading=remote.reading())
     notes = Notes()
+    unasked = len(judged) - len(asked)
+    if unasked:
+        detail = "the calls of this read are spent (raise lm.max_calls); what the rules say counts"
+        notes.add("failure", "contradictions", "lm_budget", detail, unasked)
     found = [*stated, *judged[len(asked) :]]
     for pair, answer in zip(asked, answers, strict=True):
         if answer.value is None:

@@ -37,6 +37,12 @@ class Column(StrEnum):
     """Effective time in seconds since 1970, the end of a coarse one; 0 where `dated` is 0."""
     DATED = "dated"
     FRESHNESS = "freshness"
+    RECENCY = "recency"
+    """Freshness as code computes it; only where a model may judge it, whose word moves it within bounds."""
+    TIME_SAID = "time_said"
+    """What the model said of the candidate's time; 0 where it said nothing, and only where it may."""
+    TIMED_BY = "timed_by"
+    """Index into JUDGES: who was asked about its time; only where a model may be."""
     FUTURE_DATE = "future_date"
     EXPIRED = "expired"
     INVALID_THEN = "invalid_then"
@@ -96,6 +102,8 @@ class Column(StrEnum):
     """Whether its text tries to instruct the judge; only where a model may be asked."""
     ACTION = "action"
     """Index into ACTIONS: what is done, once the budget has spoken."""
+    SUMMARIZED_BY = "summarized_by"
+    """Index into JUDGES: whose words its summary is; only where a model may write it."""
 
 
 REASONS = ("", "below_relevance", "stale", "below_min_score", "expired", "invalid_then", "over_budget", "over_top_k")

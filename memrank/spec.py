@@ -4,6 +4,7 @@ Every field has a description: `memrank schema` and the spec reference in the RE
 Durations are held in seconds and written with a unit (`14d`).
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -89,6 +90,8 @@ class TemporalSpec(Section):
         default="time-agnostic", exclude_if=lambda way: way == "time-agnostic"
     )
     """A question without a word of time, read by rules: time-agnostic, or by tense (the present asks for recent)."""
+    judge: Literal["embedded", "lm"] = Field(default="embedded", exclude_if=lambda by: by == "embedded")
+    """Who says how well a memory's time suits the query: the curves, or the spec's model, within 0.2 of the curves."""
     clock: Literal["event", "created", "accessed"] = "event"
     """Which time of a memory counts: `event` is event_date, else created_at; `accessed` the later of two."""
     kernel: KernelName = "exponential"
@@ -286,6 +289,8 @@ class PrunerSpec(Section):
     """Decay from this on is dropped (class 4)."""
     summary_tokens: Count = 40
     """Length of a summary at the most."""
+    summaries: Literal["extract", "lm"] = Field(default="extract", exclude_if=lambda by: by == "extract")
+    """`extract`: sentences of the memory; `lm`: written by the spec's model, where code finds nothing made up."""
     context: ContextSpec = ContextSpec()
     """The text block for a system prompt."""
 
@@ -328,6 +333,20 @@ class CompileSpec(Section):
 
 
 StageSpec = Annotated[PrefilterSpec | TemporalSpec | RankerSpec | PrunerSpec, Field(discriminator="kind")]
+
+
+def asked_of_a_model(stages: Sequence[StageSpec]) -> list[str]:
+    """The settings of stages that have a language model asked, as `name: value`."""
+    asking = []
+    for stage in stages:
+        if isinstance(stage, RankerSpec) and stage.judge != "embedded":
+            asking.append(f"judge: {stage.judge}")
+        if isinstance(stage, TemporalSpec):
+            asking += [f"read_time: {stage.read_time}"] if stage.read_time != "embedded" else []
+            asking += [f"judge: {stage.judge}"] if stage.judge != "embedded" else []
+        if isinstance(stage, PrunerSpec) and stage.summaries != "extract":
+            asking.append(f"summaries: {stage.summaries}")
+    return asking
 
 
 class Spec(Section):
@@ -373,12 +392,7 @@ class Spec(Section):
 
     @model_validator(mode="after")
     def _judges_have_a_model(self) -> Self:
-        asking = []
-        for stage in self.stages:
-            if isinstance(stage, RankerSpec) and stage.judge != "embedded":
-                asking.append(f"judge: {stage.judge}")
-            if isinstance(stage, TemporalSpec) and stage.read_time != "embedded":
-                asking.append(f"read_time: {stage.read_time}")
+        asking = asked_of_a_model(self.stages)
         if asking and self.lm is None:
             raise ValueError(f"{' and '.join(asking)} without a model; allowed: an lm section that names one")
         return self

@@ -149,3 +149,18 @@ class Notes:
 
     def as_tuple(self) -> tuple[Note, ...]:
         return tuple(self._notes.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One call of a language model with its texts. No key stands in it."""
+
+    model: str
+    attempt: int
+    """1 for the first try."""
+    outcome: str
+    """`answered`, or the code of the error."""
+    messages: tuple[tuple[str, str], ...] = field(repr=False)
+    """Role and text of each."""
+    answer: str | None = field(repr=False)
+    """The text as it came; None where none did."""

@@ -92,14 +92,14 @@ def passages(result: Result) -> dict[str, object]:
 
 
 def passage_list(result: Result) -> Rows:
-    """The returned passages, best first. The time decay factor is the freshness."""
+    """The returned passages, best first. The time decay factor is the freshness as code computes it."""
     return [
         {
             "passage_id": item.id,
             "relevance_score": item.scores["relevance"],
             "freshness_score": item.scores["freshness"],
             "combined_score": item.score,
-            "time_decay_factor": item.scores["freshness"],
+            "time_decay_factor": item.scores["freshness"] if item.recency is None else item.recency,
             "rationale": item.justification,
             "stale_flag": item.stale_flag,
         }

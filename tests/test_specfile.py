@@ -170,7 +170,7 @@ class TestFaults:
         [
             ("{kind: pruner.v1, max_tokenz: 1}", "f.yaml:4:21: stages[0].max_tokenz: this key is unknown "
              "(did you mean max_tokens?); allowed: kind, max_tokens, keep_last_turns, keep_below, decay_threshold, "
-             "drop_threshold, summary_tokens, context"),
+             "drop_threshold, summary_tokens, summaries, context"),
             ("{kind: temporal.v2}", "f.yaml:4:10: stages[0].kind: \"temporal.v2\" is unknown (did you mean temporal.v1?); "
              "allowed: prefilter.hybrid.v1, pruner.v1, ranker.v1, temporal.v1"),
             ("{top_k: 5}", "f.yaml:4:3: stages[0].kind: this key is missing; "

@@ -17,6 +17,7 @@ from memrank.text.counted import counted
 if TYPE_CHECKING:
     from memrank.counters import Counter
     from memrank.dialogue.prune import Pruned, Scorer
+    from memrank.dialogue.rewriting import Summarizer
 
 FORMATS = ("table", "json", "elements", "element-list", "context", "messages")
 
@@ -42,6 +43,13 @@ def conversation() -> None:
 )
 @click.option("--phase", metavar="TEXT", help="The phase of the task, where it has any.")
 @click.option("--judge", type=FILE, metavar="SPEC", help="Let the language model of this spec judge, within 800 ms.")
+@click.option(
+    "--summaries",
+    type=click.Choice(["extract", "lm"]),
+    default="extract",
+    show_default=True,
+    help="Sentences of the elements, or written by the model of --judge.",
+)
 @click.option("--at", metavar="TIME", help="A time that is kept with the pruning.")
 @click.option(
     "--format",
@@ -63,6 +71,7 @@ def prune(
     tokens: str,
     phase: str | None,
     judge: str | None,
+    summaries: str,
     at: str | None,
     form: str,
     as_json: bool,
@@ -77,17 +86,21 @@ def prune(
 
     With --judge the language model of a spec's `lm` section says what each element is worth; what rules protect stays
     whatever it says. Where it is late (800 ms), away or wrong, the conservative policy holds: what is protected, the
-    last turns and the newest documents stay.
+    last turns and the newest documents stay. With --summaries lm it also writes the summaries, within the same time;
+    one that is too long, holds a number, a date or a name that its element lacks, or drops what the element promises
+    or asks, is not taken.
     """
     if as_json and form not in ("table", "json"):
         raise UsageError("--json and --format exclude each other")
+    if summaries == "lm" and judge is None:
+        raise UsageError("--summaries lm without a model", hint="--judge SPEC names one")
     collector.resume()
     from memrank.counters import token_counter
     from memrank.dialogue.prune import Limits
     from memrank.dialogue.prune import prune as pruning
 
     counter = token_counter(tokens)
-    scorer = None if judge is None else _scorer(judge, max_tokens)
+    scorer, summarizer = (None, None) if judge is None else _asking(judge, max_tokens, summaries)
     limits = Limits(max_tokens=max_tokens, keep_last_turns=keep_last_turns)
     notices = Notices(strict=strict, quiet=quiet, verbose=True)
 
@@ -99,20 +112,32 @@ def prune(
         from memrank.dialogue.conversation import Conversation
 
         with Conversation(file, limits=limits, counter=counter) as kept:
-            pruned = kept.prune(message, phase=phase, at=at, scorer=scorer, vet=vet)
+            pruned = kept.prune(message, phase=phase, at=at, scorer=scorer, summarizer=summarizer, vet=vet)
     else:
         records = _records(file, notices)
-        pruned = pruning(records, message, limits=limits, phase=phase, counter=counter, scorer=scorer)
+        pruned = pruning(
+            records,
+            message,
+            limits=limits,
+            phase=phase,
+            counter=counter,
+            scorer=scorer,
+            summarizer=summarizer,
+        )
         vet(pruned)
     deliver([f"{_text(pruned, 'json' if as_json else form, max_tokens, counter)}\n"], None)
 
 
-def _scorer(spec: str, max_tokens: int) -> "Scorer":
+def _asking(spec: str, max_tokens: int, summaries: str) -> "tuple[Scorer, Summarizer | None]":
+    """What asks the model of a spec; both share the time of the pruning."""
     from memrank.checking import check_file
-    from memrank.dialogue.modelled import LmScorer
+    from memrank.dialogue.modelled import LmScorer, LmSummarizer, shared
     from memrank.registry import open_model
 
-    return LmScorer(open_model(check_file(spec).spec), max_tokens=max_tokens)
+    remote = open_model(check_file(spec).spec)
+    opens = shared(remote)
+    summarizer = LmSummarizer(remote, opens=opens) if summaries == "lm" else None
+    return LmScorer(remote, max_tokens=max_tokens, opens=opens), summarizer
 
 
 @conversation.command()

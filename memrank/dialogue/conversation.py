@@ -11,6 +11,7 @@ from typing import Self
 from memrank.counters import ESTIMATE, Counter
 from memrank.dialogue.elements import Element, has_id, listed, read_elements
 from memrank.dialogue.prune import DEFAULTS, Limits, Pruned, Scorer, check_limits, prune_elements
+from memrank.dialogue.rewriting import Summarizer
 from memrank.errors import UsageError
 from memrank.indexing import Analyzer
 from memrank.plain import plain_json, plain_text
@@ -100,6 +101,7 @@ class Conversation:
         phase: str | None = None,
         at: str | None = None,
         scorer: Scorer | None = None,
+        summarizer: Summarizer | None = None,
         vet: Callable[[Pruned], object] | None = None,
     ) -> Pruned:
         """What stays in the context, given the message that has just arrived; kept as the next point of every element.
@@ -121,6 +123,7 @@ class Conversation:
             phase=phase,
             counter=self._counter,
             scorer=scorer,
+            summarizer=summarizer,
             analyzer=self._analyzer,
             notes=notes,
         )

@@ -26,6 +26,8 @@ SHORT = 100
 """Elements up to which these signs are sure: in a longer one, what settles a matter may share no word with it."""
 REPLACED_FROM = 0.35
 """Probability from which a later element counts as what corrects or replaces an earlier one."""
+PERHAPS_FROM = 0.1
+"""Probability from which a later element may be what corrects an earlier one, where a model finds that it is."""
 IDLE = 0.95
 """Decay at least of what only passes the time."""
 PUSH = 0.15
@@ -56,6 +58,12 @@ class Judgement:
     topic_shift: bool
     """Whether the message starts another topic than that of the last turns."""
     rationale: tuple[str, ...]
+    corrected: tuple[bool, ...] = ()
+    """What is corrected or superseded, whoever did that; empty: those with a `replaced_by`."""
+    suspected: tuple[bool, ...] = ()
+    """Whose text tries to instruct the judge: the embedded judge's word bounds what it is worth. Empty: nobody's."""
+    likeliest: tuple[int | None, ...] = ()
+    """Of the embedded judge: the later element that most likely corrects each, sure or not; empty where not asked."""
 
 
 def judge(
@@ -75,7 +83,7 @@ def judge(
     shift = shifted(elements, related, message, analyzer)
     if shift:
         decay = faded(decay, off_topic(elements, related), PUSH)
-    replaced = _replaced(elements, related, analyzer)
+    replaced, likeliest = _replaced(elements, related, analyzer)
     gone = np.array([place is not None for place in replaced], dtype=np.bool_)
     passing = idle(elements)
     decay = np.where(gone, 1.0, np.where(passing, np.maximum(decay, IDLE), decay))
@@ -87,6 +95,7 @@ def judge(
         replaced_by=replaced,
         topic_shift=shift,
         rationale=tuple(_why(elements, found, passing, protection, replaced, relevance, i) for i in range(n)),
+        likeliest=likeliest,
     )
 
 
@@ -139,26 +148,30 @@ def _owed(element: Element) -> str | None:
     return ACTION if cues & {"request", "later"} else None
 
 
-def _replaced(elements: Sequence[Element], related: Relations, analyzer: Analyzer) -> tuple[int | None, ...]:
+def _replaced(
+    elements: Sequence[Element], related: Relations, analyzer: Analyzer
+) -> tuple[tuple[int | None, ...], tuple[int | None, ...]]:
     """For each element what it says itself that supersedes it, or the likeliest later one that corrects or replaces it;
-    the later one, where two are alike.
+    the later one, where two are alike. And the likeliest later one that may do so, which is less sure.
     """
     older, newer, links = link_features(elements, related, analyzer)
     likely = shipped().replaced(links, len(elements))
     best: dict[int, tuple[float, int]] = {}
     for i, j, chance in zip(older.tolist(), newer.tolist(), likely.tolist(), strict=True):
-        if chance >= REPLACED_FROM:
+        if chance >= PERHAPS_FROM:
             best[i] = max(best.get(i, (0.0, -1)), (chance, j))
     place = {element.id: i for i, element in enumerate(elements)}
     stated = {i: place[by] for i, element in enumerate(elements) if (by := element.memory.superseded_by) in place}
     out: list[int | None] = [None] * len(elements)
-    for i, j in (*stated.items(), *((i, j) for i, (_, j) in best.items())):
-        if out[i] is None and not _leads_to(out, j, i):
+    sure = ((i, j) for i, (chance, j) in best.items() if chance >= REPLACED_FROM)
+    for i, j in (*stated.items(), *sure):
+        if out[i] is None and not leads_to(out, j, i):
             out[i] = j
-    return tuple(out)
+    perhaps = {i: j for i, (_, j) in best.items() if j > i} | stated
+    return tuple(out), tuple(perhaps.get(i) for i in range(len(elements)))
 
 
-def _leads_to(successors: Sequence[int | None], start: int, end: int) -> bool:
+def leads_to(successors: Sequence[int | None], start: int, end: int) -> bool:
     """Whether what replaces `start` is in the end replaced by `end`: two that replace each other would both be lost."""
     at: int | None = start
     while at is not None and at != end:

@@ -28,12 +28,17 @@ def summaries(
     texts: dict[int, str] = {}
     short = full.copy()
     for i in np.flatnonzero((planned <= pack.SUMMARIZE) & (full > SHORTEST)).tolist():
-        room = max(1, int(full[i] * SUMMARY_SHARE)) * BYTES_PER_TOKEN
+        room = room_of(float(full[i])) * BYTES_PER_TOKEN
         text = extract(elements[i].content, asked, terms, room)
         tokens = counter(text)
         if text and tokens < full[i]:
             texts[i], short[i] = text, tokens
     return texts, short
+
+
+def room_of(full: float) -> int:
+    """Tokens that the summary of an element of so many may take."""
+    return max(1, int(full * SUMMARY_SHARE))
 
 
 def fitted(

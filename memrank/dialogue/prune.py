@@ -8,9 +8,11 @@ from typing import Protocol
 import numpy as np
 
 from memrank.counters import ESTIMATE, Counter
+from memrank.dialogue.bounding import bounded
 from memrank.dialogue.elements import Element, read_elements
-from memrank.dialogue.judge import LAST, Judgement, carried, judge
+from memrank.dialogue.judge import LAST, Judgement, judge
 from memrank.dialogue.plan import SHORTEST, fitted, summaries
+from memrank.dialogue.rewriting import Summaries, Summarizer, rewritten
 from memrank.errors import ServiceError, UsageError, scoring
 from memrank.indexing import Analyzer
 from memrank.plain import plain_text
@@ -72,6 +74,9 @@ class Decision:
     """What it takes in the context: 0 where it does not stay."""
     summary: str | None
     """Stands for it in the context."""
+    summary_by: str | None = None
+    """Whose words that is: `embedded` (its own sentences), `lm` or `failed` (its sentences, because what the model
+    wrote did not hold); None where no model may write it."""
 
     @property
     def recommended_action(self) -> str:
@@ -128,6 +133,7 @@ class Pruned:
                 "rationale": decision.rationale,
                 "tokens": decision.tokens,
                 **({} if decision.summary is None else {"summary": decision.summary}),
+                **({} if decision.summary_by is None else {"summary_by": decision.summary_by}),
             }
             for decision in self.decisions
         ]
@@ -150,15 +156,17 @@ def prune(
     phase: str | None = None,
     counter: Counter = ESTIMATE,
     scorer: Scorer | None = None,
+    summarizer: Summarizer | None = None,
     analyzer: Analyzer | None = None,
 ) -> Pruned:
     """What of a conversation stays in the context, given the user's message that has just arrived.
 
     `elements` are records (see `read_elements`), oldest first; the message is not among them. Tokens are those of
     `counter`. A `scorer` adds to what the rules protect, and never takes from it. One that raises ServiceError has
-    failed: then the conservative policy holds, with a note.
-    Raises UsageError and DataError for what cannot be read, limits that make no sense, and a scorer's answer that does
-    not fit the elements; ScorerError where the scorer raises what is no error of memrank's.
+    failed: then the conservative policy holds, with a note. A `summarizer` writes the summaries, which are sentences
+    of the elements without one.
+    Raises UsageError and DataError for what cannot be read, limits that make no sense, and an answer of a scorer or a
+    summarizer that does not fit the elements; ScorerError where the scorer raises what is no error of memrank's.
     """
     check_limits(limits)
     read, notes = read_elements(elements)
@@ -169,6 +177,7 @@ def prune(
         phase=phase,
         counter=counter,
         scorer=scorer,
+        summarizer=summarizer,
         analyzer=analyzer or _analyzer(),
         notes=notes,
     )
@@ -189,6 +198,7 @@ def prune_elements(
     phase: str | None = None,
     counter: Counter = ESTIMATE,
     scorer: Scorer | None = None,
+    summarizer: Summarizer | None = None,
     notes: Sequence[Note] = (),
 ) -> Pruned:
     """As `prune`, of elements that were read before."""
@@ -204,7 +214,7 @@ def prune_elements(
     replaced = np.array([place is not None for place in judged.replaced_by], dtype=np.bool_)
     classes = pack.decay_class(
         judged.decay,
-        replaced,
+        replaced | np.array(judged.corrected or (False,) * len(elements), dtype=np.bool_),
         keep_below=limits.keep_below,
         summarize_from=limits.decay_threshold,
         drop_from=limits.drop_threshold,
@@ -214,8 +224,13 @@ def prune_elements(
     texts, short = summaries(elements, message, planned, full, counter)
     action = fitted(elements, judged, planned, full, short, protected, limits.max_tokens, said)
     texts = {i: text for i, text in texts.items() if action[i] == pack.SUMMARIZE}
+    shortened = Summaries(texts=texts, tokens=short, by={})
+    if summarizer is not None:
+        taken = float(np.select([action == pack.KEEP, action == pack.SUMMARIZE], [full, short]).sum())
+        room = limits.max_tokens - taken
+        shortened = rewritten(elements, shortened, full, judged.decay, room, message, counter, summarizer, said)
     decisions = tuple(
-        _decision(elements, judged, int(classes[i]), int(planned[i]), int(action[i]), full, short, texts.get(i), i)
+        _decision(elements, judged, int(classes[i]), int(planned[i]), int(action[i]), full, shortened, i)
         for i in range(len(elements))
     )
     monitors = _monitors(judged, action, full, decisions)
@@ -270,8 +285,10 @@ def _judged(
         notes.add("failure", "conversation", code, f"the scorer failed ({fault.code}); little is kept")
         return _conservative(elements, embedded)
     judged = _checked(judged, len(elements))
-    both = zip(embedded.protection, judged.protection, strict=True)
-    return replace(judged, protection=carried([rules or own for rules, own in both], judged.replaced_by))
+    if any(judged.suspected):
+        text = "texts that try to instruct the judge were cut, and are worth what the rules say at the most"
+        notes.add("info", "conversation", "injection_suspected", text, sum(judged.suspected))
+    return bounded(judged, embedded)
 
 
 def _checked(judged: object, n: int) -> Judgement:
@@ -283,6 +300,7 @@ def _checked(judged: object, n: int) -> Judgement:
     except (TypeError, ValueError):
         raise UsageError("the scorer gave a decay that is no number from 0 to 1") from None
     lengths = {len(judged.decay), len(judged.protection), len(judged.replaced_by), len(judged.rationale)}
+    lengths |= {len(said) for said in (judged.corrected, judged.suspected) if said}
     if lengths != {n}:
         raise UsageError(f"the scorer judged {sorted(lengths)} elements; there are {n}")
     if not np.all((judged.decay >= 0) & (judged.decay <= 1)):
@@ -323,12 +341,11 @@ def _decision(
     planned: int,
     action: int,
     full: Floats,
-    short: Floats,
-    summary: str | None,
+    shortened: Summaries,
     i: int,
 ) -> Decision:
     newer = judged.replaced_by[i]
-    taken = {pack.KEEP: full[i], pack.SUMMARIZE: short[i]}.get(action, 0.0)
+    taken = {pack.KEEP: full[i], pack.SUMMARIZE: shortened.tokens[i]}.get(action, 0.0)
     return Decision(
         id=elements[i].id,
         decay=float(judged.decay[i]),
@@ -339,7 +356,8 @@ def _decision(
         replaced_by=None if newer is None else elements[newer].id,
         rationale=judged.rationale[i],
         tokens=int(taken),
-        summary=summary,
+        summary=shortened.texts.get(i),
+        summary_by=shortened.by.get(i),
     )
 
 

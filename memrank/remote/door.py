@@ -15,6 +15,7 @@ from memrank.remote.jobs import Unanswered, run
 from memrank.remote.target import Target
 from memrank.remote.wire import Attempt
 from memrank.speclm import LmSpec
+from memrank.types import Exchange
 
 __all__ = ["Reading", "Remote", "Unanswered"]
 
@@ -29,10 +30,17 @@ class Remote:
     """
 
     def __init__(
-        self, spec: LmSpec, *, environ: Mapping[str, str], clock: Callable[[], float] = time.monotonic
+        self,
+        spec: LmSpec,
+        *,
+        environ: Mapping[str, str],
+        clock: Callable[[], float] = time.monotonic,
+        transcribes: bool = False,
     ) -> None:
+        """`transcribes`: readings keep the texts of their calls."""
         self.spec = spec
         self.clock = clock
+        self.transcribes = transcribes
         self.targets = tuple(Target(model, environ, clock) for model in (spec, *spec.fallbacks))
         if spec.max_cost_per_run is not None:
             unpriced = [target.name for target in self.targets if target.cost(1, 1) is None]
@@ -72,6 +80,8 @@ class Reading:
         self.remote = remote
         self.calls: list[Call] = []
         """Every call that was sent, in the order in which they ended."""
+        self.exchanges: list[Exchange] = []
+        """The same with their texts, where the remote transcribes."""
         self.meter = Meter(Limits(calls=remote.spec.max_calls if max_calls is None else max_calls))
         self._until = remote.clock() + (remote.spec.read_deadline if deadline is None else deadline)
         self._ended = threading.Event()

@@ -15,6 +15,7 @@ from memrank.remote.counts import Call, Held, tokens_of
 from memrank.remote.faults import FOREIGN, timeout, translated
 from memrank.remote.target import Target
 from memrank.remote.wire import CURRENT, Attempt, DownError
+from memrank.types import Exchange
 
 if TYPE_CHECKING:
     from memrank.remote.door import Reading
@@ -112,9 +113,11 @@ class Engine:
         attempt = Attempt(until, reading.remote.clock, target.breaker, full=full)
         started = reading.remote.clock()
         outcome, used = "cancelled", _Used()
+        said: str | None = None
         try:
             with reading.under_way(attempt):
                 response = _sent(target, request, attempt)
+            said = response.text
             used = _used(target, request, response)
             _check(target, response)
             outcome = "answered"
@@ -127,6 +130,8 @@ class Engine:
         finally:
             _tell(target, outcome, attempt)
             reading.settle(held, sent=attempt.sent, **used.counts(), **_failure(outcome, attempt))
+            if attempt.sent and reading.remote.transcribes:
+                reading.exchanges.append(_exchange(target, request, number, outcome, said))
             if attempt.sent:
                 seconds = reading.remote.clock() - started
                 reading.calls.append(
@@ -168,6 +173,15 @@ def _check(target: Target, response: lm15.Response) -> None:
         raise LmBroken(f"{target.name}: {unfit}", hint=hint)
     if not (response.text or "").strip():
         raise LmBroken(f"{target.name}: the answer is empty")
+
+
+def _exchange(target: Target, request: lm15.Request, number: int, outcome: str, said: str | None) -> Exchange:
+    """The call with its texts."""
+    messages = [(message.role, target.hidden(message.text or "")) for message in request.messages]
+    if isinstance(request.system, str):
+        messages.insert(0, ("system", target.hidden(request.system)))
+    answer = None if said is None else target.hidden(said)
+    return Exchange(model=target.name, attempt=number, outcome=outcome, messages=tuple(messages), answer=answer)
 
 
 class _Used:

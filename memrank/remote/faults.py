@@ -31,9 +31,12 @@ def translated(fault: Exception, model: str, variable: str | None) -> LmError:
         return LmServerError(f"{model}: the server failed{_status(fault)}")
     if isinstance(fault, lm15.CapabilityError):
         return LmBroken(f"{model}: the provider has no such call, or gave several answers at once")
-    if isinstance(fault, lm15.ProviderError):
+    if isinstance(fault, lm15.ProviderError) and not _succeeded(fault):
         return LmBroken(f"{model}: the server does not take the request{_status(fault)}")
-    return LmBroken(f"{model}: what came is no answer of a chat completion")
+    return LmBroken(f"{model}: the endpoint did not answer as an OpenAI-compatible server", hint=ADDRESS)
+
+
+ADDRESS = "lm.endpoint must lead to such a server; its address mostly ends in /v1"
 
 
 def timeout(model: str) -> LmTimeout:
@@ -64,6 +67,11 @@ def _refused(fault: lm15.LM15Error, model: str, variable: str | None) -> LmRefus
 def _status(fault: Exception) -> str:
     status = getattr(fault, "status", None)
     return f" (HTTP {status})" if isinstance(status, int) else ""
+
+
+def _succeeded(fault: lm15.ProviderError) -> bool:
+    """Whether the server said that all is well: a web page, say, in the place of an answer."""
+    return isinstance(fault.status, int) and 200 <= fault.status < 300
 
 
 def _failed(fault: lm15.ProviderError) -> bool:

@@ -16,6 +16,8 @@ from memrank.speclm import ModelSpec
 
 SERVER = "memrank-endpoint"
 """The provider that every endpoint is, inside dspy's client; known to this client alone."""
+SHORTEST_KEY = 8
+"""Characters from which a key is looked for in texts: shorter ones (`none`, `test`) are words."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -64,6 +66,10 @@ class Target:
         if not self.response_schema and request.config.response_format is not None:
             sent = replace(sent, config=replace(request.config, response_format=None))
         return self._engine.complete(sent)
+
+    def hidden(self, text: str) -> str:
+        """The text without the key, should anybody have written it there."""
+        return text.replace(self._key, "[removed]") if len(self._key) >= SHORTEST_KEY else text
 
     def close(self) -> None:
         """Close the connections."""

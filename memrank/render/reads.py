@@ -10,6 +10,7 @@ from memrank.render.terminal import Look
 from memrank.replay import Move, Replay
 from memrank.result import Result, to_dict, utc_text
 from memrank.stores.readlog import Kept
+from memrank.stores.readlog_exchanges import KeptExchange
 from memrank.stores.readlog_list import Line, Use
 from memrank.stores.readlog_review import Item
 from memrank.stores.readlog_stats import Latency, Stats
@@ -65,6 +66,8 @@ def read_lines(kept: Kept, missing: Sequence[str], uses: Sequence[Use]) -> list[
         lines.append(
             f"of use: {', '.join(clip(name, 40) for name in dict.fromkeys(i for use in uses for i in use.ids))}"
         )
+    if kept.exchanges:
+        lines.append(f"a model was asked: {counted(len(kept.exchanges), 'call')}; --json shows every word of them")
     if missing:
         texts = counted(len(kept.candidates), "text")
         lines.append(f"unavailable: {len(missing)} of {texts}, {forgotten} of them forgotten")
@@ -92,9 +95,15 @@ def read_json(kept: Kept, result: Result, missing: Sequence[str], uses: Sequence
             {"id": found.id, "hash": found.hash.hex(), "forgotten": found.forgotten, "redacted": found.redacted}
             for found in kept.candidates
         ],
+        **({"exchanges": [_exchange(one) for one in kept.exchanges]} if kept.exchanges else {}),
         "columns": {name: values.tolist() for name, values in kept.recorded.numbers.items()},
         "result": _available(to_dict(result), set(missing)),
     }
+
+
+def _exchange(one: KeptExchange) -> dict[str, Any]:
+    messages = [{"role": role, "content": text} for role, text in one.messages]
+    return {**asdict(one), "messages": messages, "forgotten": not one.messages}
 
 
 def _available(result: dict[str, Any], missing: set[str]) -> dict[str, Any]:

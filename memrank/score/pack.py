@@ -53,3 +53,14 @@ def fit(
         action[k] = SUMMARIZE if enough else DROP
         total += (summary[k] if enough else 0.0) - cost[k]
     return action, total <= max_tokens
+
+
+def affordable(old: Floats, new: Floats, room: float) -> Bools:
+    """Which of some summaries can be exchanged for others, taken in order, when `room` tokens are left over."""
+    out = np.zeros(len(old), dtype=np.bool_)
+    for k in range(len(old)):
+        more = float(new[k] - old[k])
+        if more <= max(0.0, room):
+            out[k] = True
+            room -= more
+    return out

@@ -79,3 +79,16 @@ def distance(first: Floats, last: Floats, start: float | None, end: float | None
     before = np.zeros_like(first) if start is None else np.maximum(0.0, start - last)
     after = np.zeros_like(first) if end is None else np.maximum(0.0, first - end)
     return np.maximum(before, after)
+
+
+SWAY = 0.2
+"""How far a judge's word may move a freshness that is computed."""
+
+
+def swayed(computed: Floats, said: Floats, suspected: NDArray[np.bool_]) -> Floats:
+    """What a judge said of freshness, within SWAY of what is computed; no more than that for whom is suspected.
+
+    What is exactly 0 or rests on no date is not asked about: the rules for it leave nothing to judge.
+    """
+    most = np.where(suspected, computed, np.minimum(1.0, computed + SWAY))
+    return np.clip(said, np.maximum(0.0, computed - SWAY), most)

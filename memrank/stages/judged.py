@@ -33,3 +33,42 @@ class TimeRead:
 
     time: TimeOfQuery
     notes: Notes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timed:
+    """What a model said of how well the time of each candidate suits the query. Code bounds it (`score.temporal`)."""
+
+    said: Floats
+    """(n,), in [0, 1]; 0 where it said nothing."""
+    by_model: Bools
+    failed: Bools
+    suspected: Bools
+    """Whether the text tries to instruct the judge: it gains nothing then."""
+    notes: Notes = field(default_factory=Notes)
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """`time_sent`, `time_kept`: as those of `Judged`; `freshness_gap`: mean distance of what the model said from what
+    code computes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A text to be summarized."""
+
+    content: str
+    extract: str
+    """The summary that stands where no better one comes."""
+    most: int
+    """Tokens of the summary at the most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summarized:
+    """What a model wrote of texts, by what they are known by; those that were not asked about are in neither."""
+
+    texts: Mapping[int, str] = field(default_factory=dict)
+    failed: frozenset[int] = frozenset()
+    suspected: frozenset[int] = frozenset()
+    notes: Notes = field(default_factory=Notes)
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """`summaries_sent`, `summaries_kept`: as those of `Judged`."""

@@ -7,10 +7,14 @@ from typing import Any, ClassVar
 import dspy
 import numpy as np
 
+from memrank.errors import SpecError
 from memrank.score import pack
-from memrank.slate import ACTIONS, REASONS, Column, Slate
+from memrank.slate import ACTIONS, JUDGES, REASONS, Column, Slate
 from memrank.spec import PrunerSpec
+from memrank.speclm import LmSpec
 from memrank.stages.base import EmbeddedPredict, Stage, asked
+from memrank.stages.judged import Summarized, Wanted
+from memrank.stages.lm.showing import shown_query
 from memrank.stages.lm.signatures import ContextDecay, ElementDecay, ElementView
 from memrank.stores.base import Snapshot
 from memrank.tenant import BYTES_PER_TOKEN, Rows, count_tokens
@@ -63,11 +67,12 @@ class Pruner(Stage):
     kind: ClassVar[str] = "pruner.v1"
     signature: ClassVar[type[dspy.Signature]] = ContextDecay
 
-    def __init__(self, params: PrunerSpec, tokenizer: Tokenizer) -> None:
+    def __init__(self, params: PrunerSpec, tokenizer: Tokenizer, lm: LmSpec | None = None) -> None:
         super().__init__()
         self.params = params
         self._tokenizer = tokenizer
         self.decay = EmbeddedDecay(ContextDecay, params)
+        self.summarize = None if params.summaries == "extract" else _model(lm)
 
     def protects(self, snapshot: Snapshot) -> Rows:
         """Rows that are kept whatever they score: pinned ones, and the last turns of the conversation.
@@ -132,7 +137,51 @@ class Pruner(Stage):
             Column.SCORE: np.where(reason == 0, slate[Column.SCORE], 0.0),
         }
         kept = {k: text for k, text in texts.items() if action[k] == pack.SUMMARIZE}
-        return slate.extend(columns, notes, summaries=kept, protected=protected)
+        pruned = slate.extend(columns, notes, summaries=kept, protected=protected)
+        if self.summarize is None:
+            return pruned
+        taken = float(full[inside[action[inside] == pack.KEEP]].sum()) + sum(short[k] for k in kept)
+        return self._rewritten(slate, pruned, budget - taken)
+
+    def _rewritten(self, slate: Slate, pruned: Slate, room: float) -> Slate:
+        """The summaries as a model writes them, where it writes something that holds, and `room` is left for it."""
+        extracts = pruned.summaries
+        order = sorted(extracts, key=lambda k: (pruned[Column.DECAY][k], slate.memory(k).id))
+        found = self._written(slate, pruned, order)
+        new = [k for k in order if k in found.texts]
+        old_tokens = np.array([count_tokens(extracts[k]) for k in new], dtype=np.float64)
+        new_tokens = np.array([count_tokens(found.texts[k]) for k in new], dtype=np.float64)
+        fits = pack.affordable(old_tokens, new_tokens, room)
+        taken = [k for k, fit in zip(new, fits.tolist(), strict=True) if fit]
+        by, suspected = np.zeros(len(slate)), slate.columns.get(Column.SUSPECTED, np.zeros(len(slate))).copy()
+        by[taken] = JUDGES.index("lm")
+        by[sorted(found.failed)] = JUDGES.index("failed")
+        suspected[sorted(found.suspected)] = 1.0
+        return pruned.extend(
+            {Column.SUMMARIZED_BY: by, Column.SUSPECTED: suspected},
+            found.notes,
+            summaries={**extracts, **{k: found.texts[k] for k in taken}},
+            figures={**slate.figures, **found.figures},
+        )
+
+    def _written(self, slate: Slate, pruned: Slate, order: list[int]) -> Summarized:
+        """What the model of the read writes; what it wrote, in a record; nothing where none may be asked."""
+        if Column.SUMMARIZED_BY in slate.columns:
+            by = slate[Column.SUMMARIZED_BY]
+            return Summarized(
+                texts={k: slate.summaries[k] for k in order if by[k] == JUDGES.index("lm") and k in slate.summaries},
+                failed=frozenset(k for k in order if by[k] == JUDGES.index("failed")),
+            )
+        if slate.reading is None:
+            notes = Notes()
+            notes.add("info", "pruner", "no_lm", "no model was asked: summaries are sentences of the memories")
+            return Summarized(notes=notes)
+        most = self.params.summary_tokens
+        wanted = {k: Wanted(content=slate.memory(k).content, extract=pruned.summaries[k], most=most) for k in order}
+        query = shown_query(slate.query).text
+        summarize: Any = self.summarize
+        found: Summarized = summarize(wanted=wanted, query=query, count=count_tokens, reading=slate.reading).answer
+        return found
 
     def _summaries(
         self, slate: Slate, inside: pack.Ints, planned: pack.Ints, decay: Floats, protected: Bools, budget: int
@@ -171,6 +220,14 @@ class Pruner(Stage):
                     cost(k)
                 break
         return texts
+
+
+def _model(lm: LmSpec | None) -> dspy.Module:
+    from memrank.stages.lm.summarizing import LmSummaries
+
+    if lm is None:
+        raise SpecError(["summaries: lm without a model; allowed: an lm section"])
+    return LmSummaries(lm)
 
 
 def _protected(slate: Slate) -> Bools:

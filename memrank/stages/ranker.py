@@ -58,13 +58,13 @@ def everyone(slate: Slate, first: Floats) -> Rows:
     return np.lexsort((slate.tenant.id_order[slate.rows], -first))
 
 
-def _origins(judged: Judged) -> dict[Column, Floats]:
+def _origins(judged: Judged, slate: Slate) -> dict[Column, Floats]:
     """The columns that say whose word the relevance is."""
     by = np.where(judged.by_model, JUDGES.index("lm"), np.where(judged.failed, JUDGES.index("failed"), 0))
     return {
         Column.SAID: judged.relevance.copy(),
         Column.JUDGED_BY: by.astype(np.float64),
-        Column.SUSPECTED: judged.suspected.astype(np.float64),
+        Column.SUSPECTED: np.maximum(judged.suspected, slate.columns.get(Column.SUSPECTED, np.zeros(len(slate)))),
     }
 
 
@@ -149,7 +149,7 @@ class Ranker(Stage):
         if not isinstance(answer, Judged):
             return slate.extend(columns)
         return slate.extend(
-            {**columns, **_origins(answer)},
+            {**columns, **_origins(answer, slate)},
             answer.notes,
             justifications=answer.justifications,
             figures={**slate.figures, **answer.figures},

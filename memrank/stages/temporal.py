@@ -8,11 +8,11 @@ import numpy as np
 from memrank.errors import SpecError
 from memrank.pertype import PerType
 from memrank.score import temporal
-from memrank.slate import Column, Slate
+from memrank.slate import JUDGES, Column, Slate
 from memrank.spec import TemporalSpec
 from memrank.speclm import LmSpec
 from memrank.stages.base import EmbeddedPredict, Stage, asked
-from memrank.stages.judged import TimeRead
+from memrank.stages.judged import Timed, TimeRead
 from memrank.stages.lm.signatures import PeriodView, QuerySensitivity
 from memrank.text.sensitivity import read_time
 from memrank.types import Bools, Floats, Notes, Sensitivity, TimeOfQuery
@@ -58,6 +58,7 @@ class Temporal(Stage):
         self.read_time = (
             EmbeddedReadTime(QuerySensitivity, by_tense) if params.read_time == "embedded" else _model(lm, by_tense)
         )
+        self.judge = None if params.judge == "embedded" else _judge(lm)
 
     def forward(self, slate: Slate) -> Slate:
         """See `Stage`."""
@@ -101,7 +102,28 @@ class Temporal(Stage):
             Column.EXPIRED: (times.expires[rows] <= now).astype(np.float64),
             Column.INVALID_THEN: invalid.astype(np.float64),
         }
-        return slate.extend(columns, notes, time=time)
+        if self.judge is None:
+            return slate.extend(columns, notes, time=time)
+        return self._swayed(
+            slate.extend({**columns, Column.RECENCY: columns[Column.FRESHNESS].copy()}, notes, time=time)
+        )
+
+    def _swayed(self, slate: Slate) -> Slate:
+        """Freshness as the judge has it, within bounds of what is computed; where age matters at all."""
+        none = np.zeros(len(slate))
+        own = slate[Column.RECENCY]
+        if _ageless(slate.time):
+            return slate.extend({Column.TIME_SAID: none, Column.TIMED_BY: none.copy()})
+        timed: Timed = asked(self.judge, slate)
+        by = np.where(timed.by_model, JUDGES.index("lm"), np.where(timed.failed, JUDGES.index("failed"), 0))
+        suspected = np.maximum(slate.columns.get(Column.SUSPECTED, none), timed.suspected)
+        columns = {
+            Column.FRESHNESS: np.where(timed.by_model, temporal.swayed(own, timed.said, timed.suspected), own),
+            Column.TIME_SAID: timed.said.copy(),
+            Column.TIMED_BY: by.astype(np.float64),
+            Column.SUSPECTED: suspected,
+        }
+        return slate.extend(columns, timed.notes, figures={**slate.figures, **timed.figures})
 
     def _freshness(
         self, slate: Slate, time: TimeOfQuery, age: Floats, first: Floats, last: Floats, dated: Bools
@@ -157,6 +179,14 @@ def _model(lm: LmSpec | None, by_tense: bool) -> dspy.Module:
     if lm is None:
         raise SpecError(["read_time: lm without a model; allowed: an lm section"])
     return LmReadTime(by_tense=by_tense)
+
+
+def _judge(lm: LmSpec | None) -> dspy.Module:
+    from memrank.stages.lm.freshness import LmFreshness
+
+    if lm is None:
+        raise SpecError(["temporal.v1: judge: lm without a model; allowed: an lm section"])
+    return LmFreshness(lm)
 
 
 def _ageless(time: TimeOfQuery) -> bool:

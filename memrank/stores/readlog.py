@@ -16,7 +16,8 @@ from memrank.plain import plain_text
 from memrank.recorded import Recorded, unpack, unpack_counts
 from memrank.records import read_record
 from memrank.slate import Column, Limits
-from memrank.stores import readlog_file
+from memrank.stores import readlog_exchanges, readlog_file
+from memrank.stores.readlog_exchanges import KeptExchange
 from memrank.stores.readlog_file import damaged, digest, salted
 from memrank.text.dates import parse_as_of
 from memrank.types import Memory, Note, Period, Query, Sensitivity, TimeOfQuery
@@ -60,6 +61,8 @@ class Kept:
     """Version of what a language model was asked; None where none was."""
     validation: str
     """Whether the judge's answer was as asked for."""
+    exchanges: tuple[KeptExchange, ...] = ()
+    """What a model was asked in a read of high stakes, and answered."""
     reasons: tuple[str, ...]
     seen: int
     """How often it was read."""
@@ -142,6 +145,7 @@ class ReadLog:
             select = "SELECT count(*), min(at), min(latency_ms) FILTER (WHERE NOT cached) FROM reads WHERE read_id = ?"
             seen, first, latency = connection.execute(select, (read_id,)).fetchone()
             candidates = self._candidates(connection, row["candidates"])
+            exchanges = self._exchanges(connection, read_id)
         try:
             recorded = _recorded(row)
             if len(recorded.numbers[Column.SCORE]) != len(candidates):
@@ -163,6 +167,7 @@ class ReadLog:
             model=row["model"],
             prompts=row["prompts"],
             validation=row["validation"],
+            exchanges=exchanges,
             reasons=tuple(json.loads(row["reasons"])),
             seen=seen,
             first_at=first,
@@ -173,6 +178,12 @@ class ReadLog:
         """The hash under which this log knows a text."""
         with self.transaction() as connection:
             return salted(readlog_file.read_salt(connection), digest(text))
+
+    def _exchanges(self, connection: sqlite3.Connection, read_id: str) -> tuple[KeptExchange, ...]:
+        try:
+            return readlog_exchanges.load(connection, read_id)
+        except (ValueError, TypeError) as error:
+            raise damaged(self.path, "what a model was asked cannot be read") from error
 
     def _candidates(self, connection: sqlite3.Connection, packed: bytes) -> tuple[Candidate, ...]:
         found: list[Candidate] = []
@@ -235,6 +246,7 @@ def _recorded(row: dict[str, Any]) -> Recorded:
         pool_notes=tuple(Note(**note) for note in json.loads(row["pool_notes"])),
         notes=tuple(Note(**note) for note in json.loads(row["notes"])),
         summaries={int(k): text for k, text in json.loads(row["summaries"] or "{}").items()},
+        justifications={int(k): text for k, text in json.loads(row["said"] or "{}").items()},
     )
 
 

@@ -14,9 +14,10 @@ from memrank.records import record_text, write_record
 from memrank.result import Meta, utc_text
 from memrank.score.pack import DROP
 from memrank.slate import REASONS, Column, Slate
+from memrank.stores.readlog_exchanges import Packed, packed
 from memrank.stores.readlog_file import digest
 from memrank.text.redact import Redactor
-from memrank.types import Bools, Memory
+from memrank.types import Bools, Exchange, Memory
 
 TextPolicy = Literal["off", "hashed", "full"]
 
@@ -64,6 +65,7 @@ class Reading:
     context: str = ""
     """Everything that was asked, as canonical JSON."""
     meta: Meta | None = None
+    exchanges: tuple[Exchange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,8 @@ class Entry:
     left_out: tuple[LeftOut, ...]
     """Under high stakes: each waits for a person."""
     namespace: str | None
+    exchanges: Packed | None = None
+    """Under high stakes: what a model was asked, and answered."""
 
 
 class Digests:
@@ -145,7 +149,8 @@ def encode(reading: Reading, origin: Origin, policy: TextPolicy, redactor: Redac
         "pool": json.dumps(recorded.pool_columns),
         "pool_notes": json.dumps([asdict(note) for note in recorded.pool_notes]),
         "notes": json.dumps([asdict(note) for note in recorded.notes]),
-        "summaries": _summaries(recorded, redactor) if full else None,
+        "summaries": _by_place(recorded.summaries, redactor) if full else None,
+        "said": _by_place(recorded.justifications, redactor) if full and origin.high_stakes else None,
         "reasons": json.dumps(meta.review_reasons),
         **_figures(recorded, origin, meta),
     }
@@ -157,6 +162,7 @@ def encode(reading: Reading, origin: Origin, policy: TextPolicy, redactor: Redac
         checks=_checks(recorded, memories, origin),
         left_out=_left_out(recorded, memories, pool.tenant.turn[pool.rows]) if origin.high_stakes else (),
         namespace=recorded.namespace,
+        exchanges=packed(reading.exchanges, redactor) if full and origin.high_stakes else None,
     )
 
 
@@ -210,10 +216,11 @@ def _time(recorded: Recorded, *, words: bool) -> dict[str, object]:
     }
 
 
-def _summaries(recorded: Recorded, redactor: Redactor) -> str | None:
-    if not recorded.summaries:
+def _by_place(texts: Mapping[int, str], redactor: Redactor) -> str | None:
+    """Texts by the places of the candidates that they are about."""
+    if not texts:
         return None
-    return json.dumps({str(k): redactor.clean(text) for k, text in recorded.summaries.items()})
+    return json.dumps({str(k): redactor.clean(text) for k, text in texts.items()})
 
 
 def without_summaries(packed: str | None, places: set[int]) -> str | None:

@@ -40,6 +40,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "'undecided', decided_at REAL, who TEXT, comment TEXT, labels TEXT)",
         "CREATE INDEX review_read ON review (read_id)",
     ),
+    (  # what a model said for each candidate, by its place; what it was asked, and what it answered
+        "ALTER TABLE records ADD COLUMN said TEXT",
+        "CREATE TABLE prompts (hash BLOB PRIMARY KEY, messages TEXT NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE exchanges (number INTEGER PRIMARY KEY, read_id TEXT NOT NULL, model TEXT NOT NULL, attempt "
+        "INTEGER NOT NULL, outcome TEXT NOT NULL, prompt BLOB NOT NULL, asked TEXT, answer TEXT)",
+        "CREATE INDEX exchanges_read ON exchanges (read_id)",
+    ),
 )
 
 READLOG = Kind(

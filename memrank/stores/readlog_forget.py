@@ -10,7 +10,7 @@ import numpy as np
 
 from memrank.errors import DataError
 from memrank.records import read_record
-from memrank.stores import readlog_file
+from memrank.stores import readlog_exchanges, readlog_file
 from memrank.stores.forgetting import Gone, strings, unquoted, without
 from memrank.stores.readlog_entry import without_summaries
 from memrank.stores.readlog_file import READLOG, damaged, named, salted
@@ -55,12 +55,15 @@ class LogPlace:
                 "SELECT record FROM texts WHERE record IS NOT NULL",
                 "SELECT asked FROM records WHERE asked IS NOT NULL",
                 "SELECT summaries FROM records WHERE summaries IS NOT NULL",
+                "SELECT said FROM records WHERE said IS NOT NULL",
                 "SELECT time FROM records",
                 "SELECT body FROM specs",
                 "SELECT comment FROM review WHERE comment IS NOT NULL",
             ):
                 for (text,) in connection.execute(select):
                     yield from _strings(text)
+            for text in readlog_exchanges.living(connection):
+                yield from _strings(text)
 
 
 def _forgotten_keys(connection: sqlite3.Connection, gone: Gone) -> set[int]:
@@ -77,16 +80,24 @@ def _forgotten_keys(connection: sqlite3.Connection, gone: Gone) -> set[int]:
 
 
 def _unquoted_reads(connection: sqlite3.Connection, gone: Gone, keys: set[int]) -> int:
-    """Remove summaries of the memory, and quotations of it from queries; in how many reads."""
-    changed = []
-    for row in connection.execute("SELECT read_id, candidates, asked, summaries, time FROM records").fetchall():
+    """Remove summaries of the memory, quotations of it from queries, and what a model was shown of it or said about it;
+    in how many places.
+    """
+    changed, judging = [], set()
+    for row in connection.execute("SELECT read_id, candidates, asked, summaries, time, said FROM records").fetchall():
         asked, summaries = _without(row[2], gone.texts), _unsummarized(row[3], row[1], keys)
-        if (asked, summaries) != (row[2], row[3]):
+        if not keys.isdisjoint(np.frombuffer(row[1], dtype="<i8").tolist()):
+            judging.add(row[0])
+        # What it said of other memories may quote this one.
+        said = None if row[0] in judging else _without(row[5], gone.texts)
+        if (asked, summaries, said) != (row[2], row[3], row[5]):
             time = _wordless(row[4]) if asked != row[2] else row[4]
-            changed.append((asked, summaries, time, asked != row[2], row[0]))
-    update = "UPDATE records SET asked = ?, summaries = ?, time = ?, redacted = redacted OR ? WHERE read_id = ?"
+            changed.append((asked, summaries, said, time, asked != row[2], row[0]))
+    update = (
+        "UPDATE records SET asked = ?, summaries = ?, said = ?, time = ?, redacted = redacted OR ? WHERE read_id = ?"
+    )
     connection.executemany(update, changed)
-    return len(changed)
+    return len(changed) + readlog_exchanges.forget(connection, judging, gone.texts)
 
 
 def _strings(text: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from memrank.errors import StoreError
 from memrank.fileio import canonical_json
-from memrank.stores import readlog_file
+from memrank.stores import readlog_exchanges, readlog_file
 from memrank.stores.readlog_entry import Entry, Origin, TextPolicy, cleaned_record, without_summaries
 from memrank.stores.readlog_file import named, salted
 from memrank.text.redact import Redactor
@@ -93,11 +93,17 @@ class Recorder:
             plain_digest = row[name]
             row[name] = None if not isinstance(plain_digest, bytes) else salted(salt, plain_digest)
         row["candidates"] = np.array([key.number for key in found], dtype="<i8").tobytes()
+        gone = {k for k, key in enumerate(found) if key.forgotten}
         if entry.row["summaries"] is not None:
-            gone = {k for k, key in enumerate(found) if key.forgotten}
             row["summaries"] = without_summaries(str(entry.row["summaries"]), gone)
+        if gone:  # what a model said of others may quote what is forgotten
+            row["said"] = None
         columns, marks = ", ".join(row), ", ".join("?" * len(row))
-        connection.execute(f"INSERT OR IGNORE INTO records ({columns}) VALUES ({marks})", tuple(row.values()))  # noqa: S608 - names of ours
+        insert = f"INSERT OR IGNORE INTO records ({columns}) VALUES ({marks})"  # noqa: S608 - names of ours
+        fresh_record = connection.execute(insert, tuple(row.values())).rowcount > 0
+        if entry.exchanges is not None and fresh_record:
+            read_id = str(row["read_id"])
+            readlog_exchanges.write(connection, read_id, entry.exchanges, texts=not gone)
         _queue(connection, entry)
 
     @staticmethod
@@ -155,7 +161,7 @@ def _prune(connection: sqlite3.Connection, keep: float) -> None:
     if newest is None or not connection.execute("DELETE FROM reads WHERE at < ?", (newest - keep,)).rowcount:
         return
     left = "read_id NOT IN (SELECT read_id FROM reads)"
-    for table in ("used", "review"):
+    for table in ("used", "review", "exchanges"):
         connection.execute(f"DELETE FROM {table} WHERE {left}")  # noqa: S608 - names of ours
     gone = connection.execute(f"DELETE FROM records WHERE {left}").rowcount  # noqa: S608 - as above
     connection.execute("UPDATE meta SET value = CAST(value AS INTEGER) + ? WHERE key = 'unswept'", (gone,))
@@ -172,6 +178,7 @@ def _sweep(connection: sqlite3.Connection) -> None:
         needed.update(np.frombuffer(packed, dtype="<i8").tolist())
     rows = connection.execute("SELECT key FROM texts WHERE NOT forgotten").fetchall()
     connection.executemany("DELETE FROM texts WHERE key = ?", [row for row in rows if row[0] not in needed])
+    readlog_exchanges.sweep(connection)
     connection.execute("DELETE FROM specs WHERE sha256 NOT IN (SELECT spec FROM records)")
     connection.execute("UPDATE meta SET value = '0' WHERE key = 'unswept'")
     readlog_file.next_generation(connection)

@@ -109,3 +109,48 @@ def test_a_key_that_is_not_set_is_said_by_name(tmp_path: Path, monkeypatch: pyte
     assert "NO_SUCH_KEY" in answer.err
     assert "Traceback" not in answer.err
     assert answer.out == "" or json.loads(answer.out)
+
+
+@pytest.mark.parametrize("name", ["html", "html_as_json", "no_bytes", "json_null"])
+def test_a_server_of_another_kind_is_said_to_be_one(name: str, tmp_path: Path) -> None:
+    with LmServer([ACTS[name]] * 20) as server:
+        answer = call("run", lm_desk(tmp_path, server), "--json")
+    said = " ".join(answer.err.split())
+    assert "the endpoint did not answer as an OpenAI-compatible server" in said
+    assert "/v1" in said
+    assert "Bad Gateway" not in said
+    assert "the server does not take the request" not in said
+
+
+def test_a_read_of_high_stakes_shows_what_the_model_was_asked(tmp_path: Path) -> None:
+    with LmServer() as server:
+        desk = lm_desk(tmp_path, server)
+        desk.write_text(desk.read_text() + "high_stakes: true\nreads: {log: desk.db}\n")
+        answer = call("run", desk, "--json")
+    read_id = answer.json["meta"]["read_id"]
+    shown = call("reads", "show", read_id, "--log", tmp_path / "desk.db")
+    assert "a model was asked: 1 call; --json shows every word" in shown.out
+    body = call("reads", "show", read_id, "--log", tmp_path / "desk.db", "--json").json
+    (one,) = body["exchanges"]
+    assert one["messages"][0]["role"] == "system"
+    assert (one["outcome"], one["forgotten"]) == ("answered", False)
+    assert body["result"]["results"][0]["justification"] == "the scripted model says so"
+
+
+def test_without_the_model_nobody_is_asked_about_time_or_summaries(tmp_path: Path) -> None:
+    with LmServer() as server:
+        desk = lm_desk(tmp_path, server)
+        text = (
+            desk.read_text()
+            .replace("judge: lm,", "")
+            .replace("kind: temporal.v1", "kind: temporal.v1, sensitivity: recent, judge: lm")
+        )
+        desk.write_text(text.replace("kind: pruner.v1", "kind: pruner.v1, summaries: lm"))
+        answer = call("run", desk, "--json", "--no-lm", "--strict")
+        assert server.calls == []
+        asked = call("run", desk, "--json", "--no-cache", "--strict")
+        assert len(server.calls) >= 1
+    assert answer.code == asked.code == 0, answer.err + asked.err
+    assert {note["code"] for note in answer.json["notes"]} >= {"no_lm"}
+    assert all(item["recency"] == item["scores"]["freshness"] for item in answer.json["results"])
+    assert asked.json["meta"]["lm"]["time_sent"] >= 1

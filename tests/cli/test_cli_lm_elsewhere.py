@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from calling import SPEC, Answer, call, write_lines
 from faults.lm_server import ACTS, LmServer, SlowHeaders
+from faults.lm_server import Answer as Good
 
 FAULTS = ("500", "401", "slow", "drip", "cut", "html", "prose", "truncated", "missing_id", "unknown_id", "deep")
 TALK: list[dict[str, Any]] = [
@@ -122,3 +123,120 @@ def test_a_good_reading_of_time_counts(tmp_path: Path) -> None:
         assert answer.code == 0, answer.err
         assert len(server.calls) == 1
     assert answer.json["query"]["sensitivity"] == "real-time"  # the first word that the scripted model may say
+
+
+def test_a_good_judge_of_a_conversation_counts(tmp_path: Path) -> None:
+    with LmServer(opinion=lambda item, query: 0.0) as server:  # class 1, keep_full
+        answer = prune(tmp_path, server, "--strict")
+        assert len(server.calls) == 1
+        assert "When does the receipt come?" in str(server.calls[0].body)
+    assert answer.code == 0, answer.err
+    assert answer.err == ""
+    assert all("the model says" in row["rationale"] for row in answer.json["scored_elements"])
+
+
+LEVELS = [("", 0), ("--strict", 4)]
+
+
+def elsewhere(command: str, folder: Path, judge: Path, *extra: object) -> Answer:
+    """One of the two commands that may ask a model, with the judge of this spec."""
+    extra = tuple(one for one in extra if one)
+    if command == "contradictions":
+        file = write_lines(folder / "facts.jsonl", [*FACTS, *OTHERS])
+        return call("store", "contradictions", file, "--judge", judge, "--json", *extra)
+    file = write_lines(folder / "talk.jsonl", TALK)
+    return call("conversation", "prune", file, "--message", "The receipt?", "--judge", judge, "--json", *extra)
+
+
+OTHERS: list[dict[str, Any]] = [
+    {"id": "home-1", "content": "Omar lives in Berlin.", "created_at": "2026-01-05"},
+    {"id": "home-2", "content": "Correction: Omar no longer lives in Berlin, he lives in Oslo now.",
+     "created_at": "2026-02-05"},
+]  # fmt: skip
+
+
+def data_of(answer: Answer) -> Any:
+    """What was found, or decided."""
+    return answer.json.get("contradictions") or answer.json["scored_elements"]
+
+
+@pytest.mark.parametrize("command", ["contradictions", "conversation"])
+@pytest.mark.parametrize(("level", "code"), LEVELS)
+def test_a_server_that_is_down(command: str, level: str, code: int, tmp_path: Path) -> None:
+    with LmServer() as server:
+        judge = spec_of(tmp_path, server)
+    answer = elsewhere(command, tmp_path, judge, level)  # nobody listens there any more
+    assert answer.code == code, answer.err
+    assert "Traceback" not in answer.err
+    if code:
+        assert answer.out == ""
+    else:
+        assert data_of(answer)
+    assert "no connection to the server" in answer.err or "lm_unreachable" in answer.err
+
+
+@pytest.mark.parametrize("command", ["contradictions", "conversation"])
+@pytest.mark.parametrize(("level", "code"), LEVELS)
+def test_a_key_that_is_refused_is_named_and_never_shown(
+    command: str, level: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THE_KEY", "sk-secret-of-mine-1234567890")
+    with LmServer([ACTS["401"]] * 9) as server:
+        judge = spec_of(
+            tmp_path, server, limits="deadline: 0.4s, read_deadline: 1s, concurrency: 1, api_key_env: THE_KEY"
+        )
+        answer = elsewhere(command, tmp_path, judge, level)
+        assert len(server.calls) == 1
+        assert all("sk-secret" in str(one.headers.values()) for one in server.calls)
+    assert answer.code == code, answer.err
+    assert "sk-secret" not in answer.err + answer.out
+    assert "lm_refused" in answer.err or "refuses the key" in answer.err
+    assert (answer.out == "") == bool(code)
+
+
+@pytest.mark.parametrize("command", ["contradictions", "conversation"])
+@pytest.mark.parametrize(("level", "code"), LEVELS)
+def test_a_budget_that_is_spent(command: str, level: str, code: int, tmp_path: Path) -> None:
+    limits = {
+        "contradictions": "deadline: 0.4s, read_deadline: 1s, max_calls: 1",
+        "conversation": "deadline: 0.4s, read_deadline: 1s, max_tokens_per_run: 10",
+    }
+    with LmServer() as server:
+        answer = elsewhere(command, tmp_path, spec_of(tmp_path, server, limits=limits[command]), level)
+        assert len(server.calls) == (1 if command == "contradictions" else 0)
+    assert answer.code == code, answer.err
+    assert "spent" in answer.err or "lm_budget" in answer.err
+    assert (answer.out == "") == bool(code)
+
+
+def test_a_command_that_names_no_model_is_a_mistake(tmp_path: Path) -> None:
+    judge = tmp_path / "plain.yaml"
+    judge.write_text(SPEC)
+    for command in ("contradictions", "conversation"):
+        answer = elsewhere(command, tmp_path, judge)
+        assert (answer.code, answer.out) == (2, "")
+        assert "names no language model" in answer.err
+
+
+LONG = "We talked for an hour about colours and the logo, without any end, and lunch was good. " * 6
+
+
+def test_summaries_of_a_model_in_a_conversation(tmp_path: Path) -> None:
+    def edit(answer: Any, prompt: Any) -> Any:
+        for row in answer.get("decisions", ()):
+            row["decay_class"], row["action"] = (3, "summarize") if row["id"] == "e0" else (2, "keep_full")
+        return {**answer, "summary": "Talked about colours, without end."} if "summary" in answer else answer
+
+    talk = [{"id": "e0", "role": "user", "content": LONG}, *TALK]
+    file = write_lines(tmp_path / "talk.jsonl", talk)
+    with LmServer([Good(edit)] * 9) as server:
+        judge = spec_of(tmp_path, server)
+        asked = ("conversation", "prune", file, "--message", "So?", "--judge", judge, "--json")
+        answer = call(*asked, "--summaries", "lm", "--strict")
+        plain = call(*asked, "--strict")
+    assert answer.code == 0, answer.err
+    row, other = answer.json["scored_elements"][0], plain.json["scored_elements"][0]
+    assert (row["summary"], row["summary_by"]) == ("Talked about colours, without end.", "lm")
+    assert other["summary"] != row["summary"]
+    assert "summary_by" not in other
+    assert call("conversation", "prune", file, "--message", "So?", "--summaries", "lm").code == 2

@@ -104,7 +104,7 @@ def test_a_read_that_is_cancelled_ends() -> None:
 
     started = time.monotonic()
     with LmServer([SlowHeaders()] * 9) as server:
-        asyncio.run(cancelled(server))  # which waits for the thread of the read
+        asyncio.run(cancelled(server))
         assert time.monotonic() - started < 10
 
 

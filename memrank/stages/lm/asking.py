@@ -99,12 +99,14 @@ def ask_each(
     predict: dspy.Predict,
     reading: Reading,
     questions: Sequence[Mapping[str, Any]],
-    read: Callable[[dspy.Prediction], T],
+    read: Callable[[dspy.Prediction], T] | Sequence[Callable[[dspy.Prediction], T]],
 ) -> list[Answer[T]]:
-    """Ask questions that have one answer each, several at a time. `read` makes it of the output fields, or raises
-    AnswerError; never raises for what a model or a server does wrong.
+    """Ask questions that have one answer each, several at a time. `read` (one for all, or one each) makes it of the
+    output fields, or raises AnswerError; never raises for what a model or a server does wrong.
     """
-    jobs = [partial(_answered, predict, reading, inputs, read) for inputs in questions]
+    readers = read if isinstance(read, Sequence) else [read] * len(questions)
+    both = zip(questions, readers, strict=True)
+    jobs = [partial(_answered, predict, reading, inputs, reader) for inputs, reader in both]
     try:
         with dspy.context(adapter=ADAPTER):
             outcomes = reading.map(jobs)
@@ -126,21 +128,23 @@ def _answered(
     lm: dspy.LM,
 ) -> Answer[T]:
     faults: list[str] = []
+    told = ""
     for _ in range(TRIES):
         try:
             prediction = call(predict, lm, **inputs, faults=faults)
         except AdapterParseError:
             faults = [UNREADABLE]
         except LmBroken as fault:
-            faults = [fault.message]
+            faults, told = [fault.message], _said(fault)
             continue
         else:
             try:
                 return Answer(value=read(prediction))
             except AnswerError as wrong:
                 faults = [str(wrong)]
+        told = faults[0]
         reading.invalid()
-    return Answer(value=None, code=INVALID, said=f"the model's answers were invalid: {faults[0]}")
+    return Answer(value=None, code=INVALID, said=f"the model's answers were invalid: {told}")
 
 
 def call(predict: dspy.Predict, lm: dspy.LM, **inputs: Any) -> dspy.Prediction:
@@ -166,12 +170,14 @@ def _asked(
     repairs: Counter[str] = Counter()
     wanted: list[str] = list(ids)
     faults: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
     code, said = INVALID, ""
     for _ in range(TRIES):
         try:
             prediction = call(predict, lm, **inputs(wanted, faults))
         except (AdapterParseError, LmBroken) as fault:
             faults = (UNREADABLE if isinstance(fault, AdapterParseError) else fault.message,)
+            told = (_said(fault),) if isinstance(fault, LmBroken) else faults
             if isinstance(fault, AdapterParseError):
                 reading.invalid()  # the harness counts the others
             logger.debug("an invalid answer about %s: %r", wanted, getattr(fault, "lm_response", fault))
@@ -186,11 +192,12 @@ def _asked(
         accepted.update(checked.accepted)
         repairs.update(checked.repairs)
         faults, wanted = checked.faults, checked.missing(wanted)
+        told = faults
         if not wanted:
             break
         reading.invalid()
         logger.debug("an invalid answer about %s: %r", wanted, items)
-    said = said or f"the model's answers were invalid: {'; '.join(faults[:3])}"
+    said = said or f"the model's answers were invalid: {'; '.join(told[:3])}"
     ordered = {identity: accepted[identity] for identity in ids if identity in accepted}
     failed = {identity: code for identity in ids if identity not in accepted}
     return Answers(accepted=ordered, failed=failed, repairs=repairs, details={code: said} if failed else {})

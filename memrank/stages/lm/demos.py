@@ -205,5 +205,7 @@ SUMMARIES = (
         "Metformin raised from 500 mg to 850 mg.",
         15,
     ),
-    _short("What is open?", "Shall we meet at noon or at one? I do not know yet.", "Open: meet at noon or at one?", 15),
+    _short(
+        "What is open?", "Shall we meet at noon or at one? I do not know yet.", "Shall we meet at noon or at one?", 15
+    ),
 )

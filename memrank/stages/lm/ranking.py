@@ -126,6 +126,7 @@ def recorded(slate: Slate) -> Judged:
         by_model=by == JUDGES.index("lm"),
         failed=by == JUDGES.index("failed"),
         suspected=slate[Column.SUSPECTED] > 0,
+        justifications=slate.justifications,
     )
 
 
