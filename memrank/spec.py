@@ -12,6 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from memrank.pertype import DurationPerType, PerType, RatePerType, ShareOfType
 from memrank.specbase import Section
 from memrank.speccalibration import CalibrationSpec
+from memrank.speccoefficients import CoefficientsSpec
 from memrank.speclm import LmSpec
 from memrank.specreads import ReadsSpec, ReviewSpec
 from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, Metric, MetricKey, Points, Share, Time
@@ -218,6 +219,8 @@ class RankerSpec(Section):
     """judge: cascade: about whom the model is asked; the defaults where it is left out."""
     calibration: CalibrationSpec | None = None
     """Makes what the judge says a probability on your own data: `memrank eval --calibrate` fits it."""
+    coefficients: CoefficientsSpec | None = Field(default=None, exclude_if=lambda given: given is None)
+    """The embedded judge's coefficients, where they are not the shipped ones: `memrank compile` fits them."""
     combine: Literal["weighted", "bounded"] = "weighted"
     """`weighted` sums the parts; `bounded` multiplies relevance by boosts that cannot overpower it."""
     weights: Weights = Weights(relevance=0.6, freshness=0.4)

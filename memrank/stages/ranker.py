@@ -11,14 +11,16 @@ import numpy as np
 
 from memrank.calibration import calibrated
 from memrank.chain import JUDGED
+from memrank.coefficients import model_of
 from memrank.conflicts import MAX_PAIRED, outdated
 from memrank.errors import SpecError
 from memrank.evidence import justify
-from memrank.score import fuse, relevance, supersede
+from memrank.score import fuse, supersede
 from memrank.score.cascade import open_cases
 from memrank.score.importance import SCALE
 from memrank.slate import JUDGES, REASONS, Column, Slate
 from memrank.spec import CascadeSpec, RankerSpec
+from memrank.speccoefficients import CoefficientsSpec
 from memrank.speclm import LmSpec
 from memrank.stages.base import EmbeddedPredict, Stage, asked
 from memrank.stages.judged import Judged
@@ -41,16 +43,17 @@ def judged_columns(slate: Slate) -> dict[str, Floats]:
     return {name.value: slate[name] for name in JUDGED}
 
 
-def embedded_relevance(slate: Slate) -> Floats:
-    """Relevance by the logistic model, shape (n,), in [0, 1]."""
-    return relevance.shipped().probability(judged_columns(slate))
+def embedded_relevance(slate: Slate, coefficients: CoefficientsSpec | None = None) -> Floats:
+    """Relevance by the logistic model, shape (n,), in [0, 1]; by the shipped coefficients where none are given."""
+    return model_of(coefficients).probability(judged_columns(slate))
 
 
-def worded_relevance(slate: Slate) -> Floats:
+def worded_relevance(slate: Slate, coefficients: CoefficientsSpec | None = None) -> Floats:
     """The same as far as words carry it, shape (n,): without what sentence vectors add, which any odd text may move."""
     columns = judged_columns(slate)
     vectors = {name.value: np.minimum(slate[name], 0.0) for name in (Column.DENSE, Column.DENSE_Z)}
-    return np.minimum(embedded_relevance(slate), relevance.shipped().probability({**columns, **vectors}))
+    worded = model_of(coefficients).probability({**columns, **vectors})
+    return np.minimum(embedded_relevance(slate, coefficients), worded)
 
 
 def everyone(slate: Slate, first: Floats) -> Rows:
@@ -71,9 +74,13 @@ def _origins(judged: Judged, slate: Slate) -> dict[Column, Floats]:
 class EmbeddedRelevance(EmbeddedPredict[Floats]):
     """The logistic model in place of a language model."""
 
+    def __init__(self, signature: type[dspy.Signature], coefficients: CoefficientsSpec | None = None) -> None:
+        super().__init__(signature)
+        self._coefficients = coefficients
+
     def judge(self, slate: Slate) -> Floats:
         """Relevance, shape (n,), in [0, 1]."""
-        return embedded_relevance(slate)
+        return embedded_relevance(slate, self._coefficients)
 
     def inputs(self, slate: Slate) -> dict[str, Any]:
         """Fields of `MemoryRanking`."""
@@ -97,7 +104,9 @@ class Ranker(Stage):
     def __init__(self, params: RankerSpec, lm: LmSpec | None = None) -> None:
         super().__init__()
         self.params = params
-        self.judge = EmbeddedRelevance(MemoryRanking) if params.judge == "embedded" else self._model(params, lm)
+        embedded = params.judge == "embedded"
+        own = params.coefficients
+        self.judge = EmbeddedRelevance(MemoryRanking, own) if embedded else self._model(params, lm)
 
     def _model(self, params: RankerSpec, lm: LmSpec | None) -> dspy.Module:
         from memrank.stages.lm.ranking import LmRelevance
@@ -107,7 +116,9 @@ class Ranker(Stage):
         # Whom the model places high is asked about again, for each decoy.
         most = max(1, lm.max_calls // (1 + lm.decoys)) * lm.batch
         pick = everyone if params.judge == "lm" else partial(self._open, most=most)
-        return LmRelevance(lm, embedded_relevance, worded_relevance, pick)
+        embedded = partial(embedded_relevance, coefficients=params.coefficients)
+        worded = partial(worded_relevance, coefficients=params.coefficients)
+        return LmRelevance(lm, embedded, worded, pick)
 
     def forward(self, slate: Slate) -> Slate:
         """See `Stage`."""
