@@ -123,7 +123,7 @@ class Ranker(Stage):
     def forward(self, slate: Slate) -> Slate:
         """See `Stage`."""
         params = self.params
-        superseded, successor = self._successors(slate)
+        superseded, successor = self.successors(slate)
         answer = asked(self.judge, slate)
         said = answer.relevance if isinstance(answer, Judged) else answer
         relevance = calibrated(params.calibration, said)
@@ -173,7 +173,7 @@ class Ranker(Stage):
             "relevance": judged,
             "freshness": slate[Column.FRESHNESS],
             "importance": self._importance(slate, superseded),
-            "authority": self._authority(slate),
+            "authority": self.authority(slate),
         }
         if params.combine == "bounded" and params.alphas is not None:
             return parts, fuse.bounded(judged, parts, {name: alpha for name, alpha in params.alphas if alpha})
@@ -182,7 +182,7 @@ class Ranker(Stage):
     def _open(self, slate: Slate, first: Floats, *, most: int) -> Rows:
         """The likeliest of those that can come to the top, as the spec's `cascade` has it, at most `most`."""
         params, cascade = self.params, self.params.cascade or CascadeSpec()
-        superseded, successor = self._successors(slate)
+        superseded, successor = self.successors(slate)
         relevance = calibrated(params.calibration, first)
         judged, _ = _inherit(relevance, successor, slate.tenant.id_order[slate.rows])
         _, raw = self._composite(slate, judged, superseded)
@@ -198,7 +198,7 @@ class Ranker(Stage):
         )
         return order[place]
 
-    def _successors(self, slate: Slate) -> tuple[Bools, Rows]:
+    def successors(self, slate: Slate) -> tuple[Bools, Rows]:
         """Whether each candidate is superseded by what the data say, and by which candidate (-1: by none of them).
 
         A link counts when what it names was known at as_of, and when nobody here knows what it names. Nothing is
@@ -237,7 +237,7 @@ class Ranker(Stage):
         )
         return valued.points / SCALE
 
-    def _authority(self, slate: Slate) -> Floats:
+    def authority(self, slate: Slate) -> Floats:
         """As stated; a primary source counts as halfway nearer to 1 when the past is asked about."""
         stated = slate.tenant.authority[slate.rows]
         if slate.time.sensitivity is not Sensitivity.HISTORICAL:
