@@ -18,7 +18,8 @@ from memrank.score import fuse, relevance, supersede
 from memrank.score.cascade import open_cases
 from memrank.score.importance import SCALE
 from memrank.slate import JUDGES, REASONS, Column, Slate
-from memrank.spec import CascadeSpec, RankerSpec
+from memrank.spec import RankerSpec
+from memrank.speccascade import CascadeSpec
 from memrank.speclm import LmSpec
 from memrank.stages.base import EmbeddedPredict, Stage, asked
 from memrank.stages.judged import Judged
