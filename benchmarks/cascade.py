@@ -37,7 +37,8 @@ import tables
 from memrank.pipeline import Pipeline, Ranking
 from memrank.registry import build
 from memrank.score.intervals import Bootstrap, Estimate, summary
-from memrank.spec import CascadeSpec, RankerSpec, Spec
+from memrank.spec import RankerSpec, Spec
+from memrank.speccascade import CascadeSpec
 from memrank.specfile import spec_sha256
 from memrank.speclm import LmSpec
 
@@ -57,6 +58,7 @@ LM = LmSpec.model_validate(
         "model": "local/simulated",
         "endpoint": "http://127.0.0.1:9/v1",
         "cache": 0,
+        "decoys": 0,
         "concurrency": 1,
         "max_calls": 1000,
         "batch": 200,

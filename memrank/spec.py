@@ -12,6 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from memrank.pertype import DurationPerType, PerType, RatePerType, ShareOfType
 from memrank.specbase import Section
 from memrank.speccalibration import CalibrationSpec
+from memrank.speccascade import CascadeSpec
 from memrank.speccoefficients import CoefficientsSpec
 from memrank.speclm import LmSpec
 from memrank.specreads import ReadsSpec, ReviewSpec
@@ -87,9 +88,7 @@ class TemporalSpec(Section):
     # Not dumped as long as it is the default: the hash of a spec without a model stays what it was.
     read_time: Literal["embedded", "lm"] = Field(default="embedded", exclude_if=lambda by: by == "embedded")
     """Who reads it, and the period that a query names: rules, or the spec's language model."""
-    unmarked: Literal["time-agnostic", "tense"] = Field(
-        default="time-agnostic", exclude_if=lambda way: way == "time-agnostic"
-    )
+    unmarked: Literal["time-agnostic", "tense"] = Field("time-agnostic", exclude_if=lambda way: way != "tense")
     """A question without a word of time, read by rules: time-agnostic, or by tense (the present asks for recent)."""
     judge: Literal["embedded", "lm"] = Field(default="embedded", exclude_if=lambda by: by == "embedded")
     """Who says how well a memory's time suits the query: the curves, or the spec's model, within 0.2 of the curves."""
@@ -199,15 +198,6 @@ class SupersessionSpec(Section):
     """Whether newer values that no `superseded_by` states are recognised: the older one ranks just below the newer."""
     threshold: Share = 0.25
     """How likely it must be. Lower finds more; a wrong find costs one place."""
-
-
-class CascadeSpec(Section):
-    """Asked about are the likeliest of the candidates above the cut (`top_k`, else 10) or not far below it."""
-
-    margin: Share = 0.15
-    """How far below the cut a score may lie."""
-    share: Share = 0.2
-    """Share of the candidates that the model is asked about, at the most; rounded up to a whole candidate."""
 
 
 class RankerSpec(Section):

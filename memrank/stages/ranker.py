@@ -19,7 +19,8 @@ from memrank.score import fuse, supersede
 from memrank.score.cascade import open_cases
 from memrank.score.importance import SCALE
 from memrank.slate import JUDGES, REASONS, Column, Slate
-from memrank.spec import CascadeSpec, RankerSpec
+from memrank.spec import RankerSpec
+from memrank.speccascade import CascadeSpec
 from memrank.speccoefficients import CoefficientsSpec
 from memrank.speclm import LmSpec
 from memrank.stages.base import EmbeddedPredict, Stage, asked

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from memrank.errors import DependencyError
+from memrank.parameters import Number, Parameter, rounded
 from memrank.score.relevance import LEVEL, ORDER, combine, level_features, order_features
 from memrank.stages.ranker import judged_columns
-from memrank.tune.parameters import Number, Parameter, rounded
 from memrank.tune.problem import Problem, Values
 from memrank.types import Floats
 
@@ -21,7 +21,11 @@ PULLS = (0.005, 0.02, 0.05, 0.2, 1.0)
 """Strengths of the pull towards the coefficients of the start, from weak to strong; the folds choose."""
 LEVEL_PULL = 0.01
 FOLDS = 4
-ORDER_PATH, LEVEL_PATH, INTERCEPT = "ranker.coefficients.order.", "ranker.coefficients.level.", "ranker.coefficients.intercept"
+ORDER_PATH, LEVEL_PATH, INTERCEPT = (
+    "ranker.coefficients.order.",
+    "ranker.coefficients.level.",
+    "ranker.coefficients.intercept",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +150,9 @@ def _listed(problem: Problem, values: Values) -> _Listed | None:
     if not xs:
         return None
     start = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    return _Listed(x=np.concatenate(xs), y=np.concatenate(ys), start=start, query=np.repeat(np.arange(len(sizes)), sizes))
+    return _Listed(
+        x=np.concatenate(xs), y=np.concatenate(ys), start=start, query=np.repeat(np.arange(len(sizes)), sizes)
+    )
 
 
 def _limits(parameter: Parameter | None, own: float) -> tuple[float, float]:
@@ -160,5 +166,3 @@ def _minimum(loss: object, start: Floats, limits: Sequence[tuple[float, float]])
 
     found: list[float] = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits).x.tolist()
     return found
-
-

@@ -16,6 +16,7 @@ from memrank.errors import UsageError
 from memrank.evals.evalset import groups
 from memrank.evals.evaluate import TOP_K
 from memrank.evals.labels import Labelled
+from memrank.parameters import Number, stage_of, with_values
 from memrank.pipeline import Pipeline
 from memrank.score import conflict
 from memrank.score.relevance import Model
@@ -24,7 +25,6 @@ from memrank.spec import PrefilterSpec, RankerSpec, Spec, TemporalSpec
 from memrank.stages.ranker import Ranker, judged_columns
 from memrank.stages.temporal import Temporal
 from memrank.tune.measures import Labels, Ranked, sign
-from memrank.tune.parameters import Number, stage_of, with_values
 from memrank.tune.pools import Pools, read
 from memrank.tune.scoring import OUT, Pairs, Scoring, inherited
 from memrank.types import Bools, Floats
@@ -95,7 +95,7 @@ class _Read:
 
 
 class Problem:
-    """The queries of one set under one spec. Values of a setting are by path, as in `tune.parameters`; what a setting
+    """The queries of one set under one spec. Values of a setting are by path, as in `parameters`; what a setting
     does not name is as the spec has it.
 
     `pipeline` is that of the spec, over the memories of the set, with the embedded judge; `queries` without labels are

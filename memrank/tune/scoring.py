@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from memrank.kernels import BETA, POWER, field_factor, named_half_lives
+from memrank.parameters import Number, weights_of
 from memrank.score import temporal
 from memrank.score.importance import SCALE
 from memrank.score.supersede import DEMOTION, STEP, TINY
 from memrank.spec import ImportanceSpec, RankerSpec, TemporalSpec
-from memrank.tune.kernels import BETA, POWER, field_factor, named_half_lives
-from memrank.tune.parameters import Number, weights_of
 from memrank.tune.pools import Ints, Pools
 from memrank.types import Bools, Floats
 from memrank.worth import worth

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from memrank.parameters import Number, Parameter, rounded
 from memrank.tune.judge import chosen_pull, fit_level, fit_order, library_version
-from memrank.tune.parameters import Number, Parameter, rounded
 from memrank.tune.problem import Problem, Values
 from memrank.types import Floats
 
@@ -212,9 +212,7 @@ class _Run:
         return found
 
     def _tell(self, what: str) -> None:
-        step = Step(
-            evaluations=self.spent, what=what, objective=self.best.objective, violation=self.best.violation
-        )
+        step = Step(evaluations=self.spent, what=what, objective=self.best.objective, violation=self.best.violation)
         last = self.history[-1] if self.history else None
         if last is None or (last.what, last.objective, last.violation) != (what, step.objective, step.violation):
             self.history.append(step)

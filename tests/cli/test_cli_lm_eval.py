@@ -62,7 +62,7 @@ def test_a_model_that_favours_the_first_is_seen_to(tmp_path: Path) -> None:
         return 1 - 0.1 * seen[query]
 
     with LmServer(opinion=falling) as server:
-        path = spec(tmp_path, server, "concurrency: 1")
+        path = spec(tmp_path, server, "concurrency: 1", "decoys: 0")
         alike = [{**MEMORIES[0], "id": f"a{place}", "content": f"Dana wants room {place}."} for place in range(1, 9)]
         write_set(tmp_path / "set", QUERIES[:1], alike)
         body = call("eval", path, "--json").json
@@ -72,7 +72,7 @@ def test_a_model_that_favours_the_first_is_seen_to(tmp_path: Path) -> None:
 def test_what_fails_is_counted_apart(tmp_path: Path) -> None:
     script = [ACTS["nan"], ACTS["nan"], ACTS["500"], ACTS["500"], ACTS["answer"]]
     with LmServer(script) as server:
-        body = call("eval", spec(tmp_path, server, "concurrency: 1"), "--json").json
+        body = call("eval", spec(tmp_path, server, "concurrency: 1", "decoys: 0"), "--json").json
     reads = [one["lm"] for one in body["outcomes"] if one["status"] == "scored"]
     assert [(one["invalid"] > 0, one["fallbacks"] > 0) for one in reads] == [
         (True, True),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from memrank.score.intervals import Bootstrap
-from memrank.spec import CascadeSpec
+from memrank.speccascade import CascadeSpec
 
 NOW = "2026-03-20T09:00:00Z"
 WHEN = "2026-03-01T00:00:00Z"
