@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from memrank.artifact import Artifact, State, fields_sha256, read
-from memrank.errors import DataError, SpecError
+from memrank.errors import DataError, SpecError, UsageError
 from memrank.fileio import canonical_json
+from memrank.parameters import with_values
 from memrank.spec import RankerSpec, Spec
 from memrank.specfile import SpecFile, spec_sha256
 from memrank.version import shipped_model
@@ -23,6 +24,8 @@ STAND_IN = "artifact"
 """The name in that part: the name of a spec may change, too."""
 
 THRESHOLDS = {"relevance_threshold": "number", "top_score_below": "number", "ambiguity_margin": "number"}
+PARAMETERS = "parameters"
+"""State of what `memrank compile` found: values by their path in the spec (`parameters.with_values`)."""
 CALIBRATIONS = (
     {"method": "text", "slope": "number", "intercept": "number"},
     {"method": "text", "x": "numbers", "y": "numbers"},
@@ -55,7 +58,7 @@ def applied(spec: Spec, folder: Path) -> Spec:
         _check(artifact, plain)
         return with_state(plain, artifact.state)
     except ValueError as fault:
-        hint = "`memrank eval SPEC --calibrate` makes it anew; or leave `compiled` out"
+        hint = "`memrank compile SPEC` or `memrank eval SPEC --calibrate` makes it anew; or leave `compiled` out"
         raise DataError(f"{spec.compiled}: {fault}", hint=hint) from fault
 
 
@@ -79,10 +82,13 @@ def with_state(spec: Spec, state: Mapping[str, State]) -> Spec:
     if ranker is None:
         raise ValueError("the spec has no ranker, which it is for")
     judge = next(stage.judge for stage in spec.stages if isinstance(stage, RankerSpec))
+    parameters: dict[str, Any] = {}
     for name, given in state.items():
         if name == f"calibration.{judge}":
             _known(name, given, *CALIBRATIONS)
             ranker["calibration"] = {key: _plain(value) for key, value in given.values.items()}
+        elif name == PARAMETERS:
+            parameters = dict(given.values)
         elif name == "thresholds":
             _known(name, given, THRESHOLDS)
             ranker["relevance_threshold"] = given.values["relevance_threshold"]
@@ -91,9 +97,12 @@ def with_state(spec: Spec, state: Mapping[str, State]) -> Spec:
         else:
             raise ValueError(f"it holds {name[:80]!r}, which this memrank does not know for the judge {judge}")
     try:
-        return spec_of(json.dumps(body))
+        plain = spec_of(json.dumps(body))
+        return with_values(plain, parameters) if parameters else plain
     except SpecError as fault:
         raise ValueError(f"its values are wrong: {fault.faults[0]}") from fault
+    except UsageError as fault:
+        raise ValueError(f"it sets what this spec does not have: {fault.message}") from fault
 
 
 def _plain(value: object) -> object:

@@ -14,9 +14,10 @@ from memrank.specbase import Section
 from memrank.speccalibration import CalibrationSpec
 from memrank.speccascade import CascadeSpec
 from memrank.speccoefficients import CoefficientsSpec
+from memrank.speccompile import CompileSpec, GateSpec
 from memrank.speclm import LmSpec
 from memrank.specreads import ReadsSpec, ReviewSpec
-from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, Metric, MetricKey, Points, Share, Time
+from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, MetricKey, Points, Share, Time
 from memrank.types import Sensitivity
 
 SUM_TOLERANCE = 1e-6
@@ -294,21 +295,6 @@ class PrunerSpec(Section):
         return self
 
 
-class GateSpec(Section):
-    min: float | None = None
-    """The metric must not be below this."""
-    max: float | None = None
-    """The metric must not be above this."""
-
-    @model_validator(mode="after")
-    def _has_a_bound(self) -> Self:
-        if self.min is None and self.max is None:
-            raise ValueError("a gate without a bound; allowed: min, max or both")
-        if self.min is not None and self.max is not None and self.min > self.max:
-            raise ValueError("a gate that nothing passes; allowed: a min that is at most the max")
-        return self
-
-
 class EvaluateSpec(Section):
     evalset: str = Field(min_length=1)
     """The golden set's folder, relative to the spec."""
@@ -316,13 +302,6 @@ class EvaluateSpec(Section):
         default_factory=dict, json_schema_extra={"propertyNames": {"pattern": METRIC}}
     )
     """Metric to the bounds it must keep."""
-
-
-class CompileSpec(Section):
-    objective: Metric = "nDCG@10"
-    """The metric that compiling raises."""
-    optimizer: Literal["weights"] = "weights"
-    """What is tuned."""
 
 
 StageSpec = Annotated[PrefilterSpec | TemporalSpec | RankerSpec | PrunerSpec, Field(discriminator="kind")]

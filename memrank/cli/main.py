@@ -20,11 +20,16 @@ COMMANDS = {
     "check": ("memrank.cli.specs", "Check specs without running them."),
     "schema": ("memrank.cli.specs", "Print the JSON Schema of the spec, for editors."),
     "eval": ("memrank.cli.eval", "Measure specs on a golden set, with intervals and gates."),
+    "compile": ("memrank.cli.compile", "Tune a spec on a golden set, proved on held-out queries."),
+    "artifact": ("memrank.cli.artifact", "What was fitted for a spec: show an artifact, compare two."),
     "conversation": ("memrank.cli.conversation", "Prune a conversation to what its context needs."),
     "store": ("memrank.cli.store", "Keep memories: import, export, forget; what they are worth, what contradicts."),
     "evalset": ("memrank.cli.evalset", "Golden sets: check and seal one, import those of others, export labels."),
     "reads": ("memrank.cli.reads", "Look into the read log: list, replay, review, count."),
 }
+
+NAMES = {"compile": "compile_"}
+"""What a command is called in its module, where Python has that name already."""
 
 COMPLETION = "_MEMRANK_COMPLETE"
 """Set by a shell that asks for completions."""
@@ -42,7 +47,7 @@ class _Lazy(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _ = COMMANDS[cmd_name]
-        command: click.Command = getattr(importlib.import_module(module), cmd_name)
+        command: click.Command = getattr(importlib.import_module(module), NAMES.get(cmd_name, cmd_name))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

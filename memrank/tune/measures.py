@@ -108,7 +108,7 @@ class Labels:
         )
 
     def measure(self, name: str) -> Callable[[Ranked], Floats] | None:
-        """What takes a measure of every query, shape (queries,), NaN where it does not apply; None for an unknown one."""
+        """What takes a measure of every query, shape (queries,), NaN where it does not apply; None for an unknown."""
         base, at, cut = name.partition("@")
         k = int(cut) if cut.isdecimal() else 0
         if at and (not k or base not in BY_PLACE):
@@ -143,7 +143,7 @@ class Labels:
                 return lambda got: _where(got.returned, relevant.first(got.places) != 1)
             case "leaks":
                 asked = np.array([query.asked.get("namespace") is not None for query in self.queries], dtype=np.bool_)
-                return lambda got: _where(asked, np.zeros(len(asked)))
+                return lambda _: _where(asked, np.zeros(len(asked)))
             case "Brier":
                 return lambda got: got.brier
         return self._error(base)
@@ -207,6 +207,22 @@ class Labels:
             return _where(size > 0, by_hand.per_query(error) / np.maximum(size, 1.0))
 
         return value
+
+
+def mixed(weights: Mapping[str, float], found: Mapping[str, Floats]) -> Floats:
+    """The weighted sum of metrics, each of shape (queries,), for every query; NaN where none applies.
+
+    Its mean is the weighted sum of the metrics' means, each over the queries that it applies to. Of a metric of which
+    less is better, the weight counts against.
+    """
+    applies = np.stack([~np.isnan(found[name]) for name in weights])
+    some = applies.any(axis=0)
+    total = np.zeros(len(some))
+    for (name, weight), applied in zip(weights.items(), applies, strict=True):
+        if applied.any():
+            scale = 1.0 if len(weights) == 1 else float(some.sum() / applied.sum())
+            total += np.where(applied, weight * sign(name) * scale * np.where(applied, found[name], 0.0), 0.0)
+    return np.where(some, total, np.nan)
 
 
 def sign(name: str) -> float:

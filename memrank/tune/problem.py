@@ -24,7 +24,7 @@ from memrank.slate import REASONS, Column, Limits, Slate
 from memrank.spec import PrefilterSpec, RankerSpec, Spec, TemporalSpec
 from memrank.stages.ranker import Ranker, judged_columns
 from memrank.stages.temporal import Temporal
-from memrank.tune.measures import Labels, Ranked, sign
+from memrank.tune.measures import Labels, Ranked, mixed
 from memrank.tune.pools import Pools, read
 from memrank.tune.scoring import OUT, Pairs, Scoring, inherited
 from memrank.types import Bools, Floats
@@ -310,8 +310,10 @@ class Problem:
             chance = conflict.shipped().probability(evidence(slate, order[best], judged))
             newer = chance.argmax(axis=1)
             likely = chance[np.arange(len(best)), newer]
-            for i in np.flatnonzero(likely >= UNLIKELY):
-                found.append((q * width + int(best[i]), q * width + int(best[newer[i]]), float(likely[i])))
+            found += [
+                (q * width + int(best[i]), q * width + int(best[newer[i]]), float(likely[i]))
+                for i in np.flatnonzero(likely >= UNLIKELY)
+            ]
         old, new, likely_of = zip(*found, strict=True) if found else ((), (), ())
         return Pairs(
             old=np.array(old, dtype=np.int64),
@@ -321,16 +323,7 @@ class Problem:
         )
 
     def _objective(self, found: Mapping[str, Floats]) -> Floats:
-        names = self.aims.objective
-        applies = np.stack([~np.isnan(found[name]) for name in names])
-        some = applies.any(axis=0)
-        total = np.zeros(len(some))
-        for name, applied in zip(names, applies, strict=True):
-            share = self.aims.objective[name] * sign(name)
-            if applied.any():
-                scale = 1.0 if len(names) == 1 else float(some.sum() / applied.sum())
-                total += np.where(applied, share * scale * np.where(applied, found[name], 0.0), 0.0)
-        return np.where(some, total, np.nan)
+        return mixed(self.aims.objective, found)
 
     def _worth(self, found: Mapping[str, Floats]) -> tuple[float, float]:
         missed = 0.0

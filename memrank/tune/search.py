@@ -249,7 +249,7 @@ class _Run:
 
         base = self.best.values
         size = max(24, 6 * len(self.plain))
-        room = (self.left - self.spent) * 2 // 3 // (1 if turn else 1)
+        room = (self.left - self.spent) * 2 // 3
         generations = min(room // size - 1, 60 if turn == 0 else 20)
         if generations < 1:
             return
