@@ -1,8 +1,9 @@
 """The section of the spec that says what compiling raises, what it must keep, and what it may change."""
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from memrank.specbase import Section
 from memrank.specvalues import METRIC, Metric, MetricKey
@@ -36,8 +37,17 @@ class CompileSpec(Section):
     optimizer: Literal["weights"] = "weights"
     """What is tuned: numbers of the spec and the judge's coefficients, without any model."""
     free: Free | None = None
-    """What may change: groups (composite, half_life, kernel, thresholds, fusion, importance, judge) or paths, with bounds."""
+    """What may change: composite, half_life, kernel, thresholds, fusion, importance, judge, or paths; with bounds."""
     evaluations: int = Field(default=6000, ge=100, le=1_000_000)
     """Settings that are tried at the most."""
     seed: int = Field(default=0, ge=0, le=2**31)
     """Seed of the search and of the intervals."""
+
+
+def planned(values: Mapping[str, Any]) -> CompileSpec:
+    """The section with these values. Raises ValueError that names the first one that is wrong."""
+    try:
+        return CompileSpec.model_validate(dict(values))
+    except ValidationError as fault:
+        first = fault.errors(include_url=False, include_input=False)[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc'][:1]))}: {first['msg']}") from None

@@ -1,4 +1,4 @@
-"""`memrank compile`: tune what a spec has as numbers on a golden set, prove it on held-out queries, write an artifact."""
+"""`memrank compile`: tune what a spec has as numbers on a golden set, prove it on held-out queries, write it down."""
 
 import os
 from typing import TYPE_CHECKING, Any
@@ -87,17 +87,13 @@ def compile_(
 
 def _planned(spec: "Spec", changes: dict[str, Any]) -> "Spec":
     """The spec with what the command line says of compiling. Raises UsageError for values that are none."""
-    from pydantic import ValidationError
-
-    from memrank.speccompile import CompileSpec
+    from memrank.speccompile import planned
 
     given = {} if spec.compile is None else spec.compile.model_dump(exclude_unset=True)
     try:
-        plan = CompileSpec.model_validate({**given, **changes})
-    except ValidationError as fault:
-        first = fault.errors(include_url=False, include_input=False)[0]
-        raise UsageError(f"--{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    return spec.model_copy(update={"compile": plan})
+        return spec.model_copy(update={"compile": planned({**given, **changes})})
+    except ValueError as fault:
+        raise UsageError(f"--{fault}", hint="memrank compile --help") from None
 
 
 def _compiled(

@@ -131,7 +131,7 @@ def compile_spec(spec: Spec, build: Build, evalset: Evalset, options: Options) -
     made = Compiled(
         spec=tuned,
         accepted=bool(values),
-        why=_why(chosen, trials, found),
+        why=_why(chosen, trials),
         objective=aims,
         changes=changes,
         found=found,
@@ -169,7 +169,7 @@ def _tried(found: Found, start: Mapping[str, Number]) -> list[Candidate]:
     return [one for one in found.candidates if dict(one.values) != plain][:TRIED]
 
 
-def _why(chosen: Trial | None, trials: Sequence[Trial], found: Found) -> str:
+def _why(chosen: Trial | None, trials: Sequence[Trial]) -> str:
     if chosen is not None:
         return (
             f"the gain on the part choose is {chosen.gain.mean:+.4f} [{chosen.gain.low:+.4f}, {chosen.gain.high:+.4f}]"
@@ -200,7 +200,7 @@ class _Runner:
     def choose(
         self, plain: Spec, queries: Sequence[Labelled], candidates: Sequence[Candidate]
     ) -> tuple[Trial | None, tuple[Trial, ...]]:
-        """The best setting that is surely better on these queries and keeps the constraints, and all that were tried."""
+        """The best setting that is surely better on these queries and keeps what it must, and all that were tried."""
         if not candidates:
             return None, ()
         first = self.report(plain, queries)
