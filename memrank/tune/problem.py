@@ -127,6 +127,7 @@ class Problem:
         self._newest = newest
         self._reads = _Kept(KEPT_POOLS)
         self._reference: Values = {}
+        self._all = self.queries
         self._rows = np.arange(len(self.queries))
         self._read({})
 
@@ -212,11 +213,11 @@ class Problem:
 
     def _made(self, fusion: Mapping[str, Number]) -> _Read:
         spec = with_values(self.spec, fusion) if fusion else self.spec
-        pools = read(self._pipeline, self.queries, self._newest, stage_of(spec, PrefilterSpec) if fusion else None)
+        pools = read(self._pipeline, self._all, self._newest, stage_of(spec, PrefilterSpec) if fusion else None)
         temporal, ranker = stage_of(spec, TemporalSpec), stage_of(spec, RankerSpec)
         if temporal is None or ranker is None:
             raise UsageError("the spec lacks a temporal stage or a ranker")
-        labels = Labels(self.queries, [_places(pools, q) for q in range(len(self.queries))])
+        labels = Labels(self._all, [_places(pools, q) for q in range(len(self._all))])
         names = (*self.aims.objective, *self.aims.constraints)
         unknown = [name for name in names if labels.measure(name) is None]
         if unknown:
