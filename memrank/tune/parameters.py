@@ -70,7 +70,9 @@ _BOUNDS: dict[str, Parameter] = {
         Parameter("pruner.decay_threshold", 0.3, 0.99),
         Parameter("pruner.drop_threshold", 0.5, 0.999),
         *(
-            Parameter(f"ranker.coefficients.{part}.{name}", *((-STRONGEST, 0.0) if name in FALLING else (0.0, STRONGEST)))
+            Parameter(
+                f"ranker.coefficients.{part}.{name}", *((-STRONGEST, 0.0) if name in FALLING else (0.0, STRONGEST))
+            )
             for part, names in (("order", ORDER), ("level", LEVEL))
             for name in names
         ),
@@ -176,7 +178,9 @@ def _paths(spec: Spec, group: str, types: Sequence[str]) -> list[str]:
         case "importance" if ranker is not None:
             rates = ranker.importance.rate_per_month
             named = (rates.__pydantic_extra__ or {}).keys()
-            by_type = [f"ranker.importance.rate_per_month.{name}" for name in dict.fromkeys(("default", *named, *types))]
+            by_type = [
+                f"ranker.importance.rate_per_month.{name}" for name in dict.fromkeys(("default", *named, *types))
+            ]
             boosts = ["ranker.importance.boost_per_use", "ranker.importance.boost_cap"]
             return by_type + (boosts if ranker.importance.boost else [])
         case "pruner" if "pruner" in kinds:

@@ -311,8 +311,9 @@ class Problem:
             chance = conflict.shipped().probability(evidence(slate, order[best], judged))
             newer = chance.argmax(axis=1)
             likely = chance[np.arange(len(best)), newer]
-            for i in np.flatnonzero(likely >= UNLIKELY):
-                found.append((q * width + int(best[i]), q * width + int(best[newer[i]]), float(likely[i])))
+            counts = np.flatnonzero(likely >= UNLIKELY)
+            at = q * width + best
+            found += zip(at[counts].tolist(), at[newer[counts]].tolist(), likely[counts].tolist(), strict=True)
         old, new, likely_of = zip(*found, strict=True) if found else ((), (), ())
         return Pairs(
             old=np.array(old, dtype=np.int64),
@@ -392,11 +393,11 @@ def _places(pools: Pools, q: int) -> dict[str, int]:
     return {slate.memory(int(k)).id: place for place, k in enumerate(pools.order[q])}
 
 
-def _count(flags: np.ndarray) -> Floats:  # type: ignore[type-arg]
+def _count(flags: Bools) -> Floats:
     """How many are true in each row."""
-    if flags.shape[1] < 256:
-        return np.einsum("ij->i", flags.view(np.uint8)).astype(np.float64)
-    return flags.sum(axis=1).astype(np.float64)
+    if flags.shape[1] < 256:  # so many fit into a byte
+        return np.asarray(np.einsum("ij->i", flags.view(np.uint8)), dtype=np.float64)
+    return np.asarray(flags.sum(axis=1), dtype=np.float64)
 
 
 def _mean(values: Floats) -> float:
