@@ -14,6 +14,7 @@ from memrank.errors import DependencyError
 from memrank.parameters import Number, Parameter, rounded
 from memrank.score.relevance import LEVEL, ORDER, combine, level_features, order_features
 from memrank.stages.ranker import judged_columns
+from memrank.tenant import Rows
 from memrank.tune.problem import Problem, Values
 from memrank.types import Floats
 
@@ -34,8 +35,8 @@ class _Listed:
 
     x: Floats
     y: Floats
-    start: np.ndarray  # type: ignore[type-arg]
-    query: np.ndarray  # type: ignore[type-arg]
+    start: Rows
+    query: Rows
 
 
 def library_version() -> str:
@@ -125,7 +126,7 @@ def chosen_pull(problem: Problem, free: Sequence[Parameter], values: Values) -> 
     return best, tried
 
 
-def inner_folds(groups: Sequence[str], count: int) -> list[np.ndarray]:  # type: ignore[type-arg]
+def inner_folds(groups: Sequence[str], count: int) -> list[Rows]:
     """Places of the queries in `count` parts of about equal size (fewer for fewer groups), no group in two of them."""
     sizes: dict[str, int] = {}
     for group in groups:

@@ -363,3 +363,13 @@ def _beside(parameter: Parameter, values: Mapping[str, Number], share: float) ->
     place = _place(parameter, own)
     tried = (_value(parameter, min(max(place + way * share * (high - low), low), high)) for way in (-1, 1))
     return [value for value in dict.fromkeys(tried) if value != own]
+
+
+def along(parameter: Parameter, value: float, points: int) -> tuple[list[float], list[float]]:
+    """Values below and above one, each the further away the later, up to the bounds."""
+    low, high = _span(parameter)
+    place = _place(parameter, value)
+    ways = (low - place, high - place)
+    sides = ([float(_value(parameter, place + far * (k / points) ** 2)) for k in range(1, points + 1)] for far in ways)
+    below, above = ([one for one in dict.fromkeys(side) if one != value] for side in sides)
+    return below, above
