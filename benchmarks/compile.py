@@ -3,8 +3,8 @@
     python benchmarks/compile.py speed half-lives shuffled
     python benchmarks/compile.py folds --sets FOLDER ... [--free composite,fusion,judge] [--folds 5]
 
-`speed`: settings a second, on 500 made-up queries with 100 candidates. `half-lives`: a set whose labels follow from text
-and from half-lives of 1, 14 and 120 days is fitted from 14 days for all. `shuffled`: the same set with the labels of
+`speed`: settings a second, on 500 made-up queries with 100 candidates. `half-lives`: a set whose labels follow
+from text and from half-lives of 1, 14 and 120 days is fitted from 14 days for all. `shuffled`: the same set with the labels of
 its queries exchanged; told is what a search gains on queries that it did not see. `folds`: each set in parts by tenant
 (by group, where there is one tenant); pipelines/agent-memory.yaml is compiled on all but one and measured on that one.
 """

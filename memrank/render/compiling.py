@@ -166,12 +166,11 @@ def _flat(artifact: Artifact) -> dict[str, object]:
 
 
 def _table(first: str, titles: tuple[str, ...], rows: list[_Row], look: Look) -> list[str]:
-    named = [Column[_Row](title=first, cell=lambda row: row.name, justify="left")]
-    cells = [
-        Column[_Row](title=clip(title, 40), cell=partial(_cell, k), justify="left", style="bold" if k else "")
+    columns: list[Column[_Row]] = [Column(title=first, cell=lambda row: row.name, justify="left")]
+    columns += [
+        Column(title=clip(title, 40), cell=partial(_cell, k), justify="left", style="bold" if k else "")
         for k, title in enumerate(titles)
     ]
-    columns = [*named, *cells]
     return grid_lines(columns[:-1], columns[-1], rows, width=table_width(look.width), colour=look.colour)
 
 

@@ -38,7 +38,7 @@ class Entries:
 
     def per_query(self, values: Floats) -> Floats:
         """Sums of values, shape (queries,)."""
-        return np.bincount(self.query, values, len(self.size))
+        return np.asarray(np.bincount(self.query, values, len(self.size)), dtype=np.float64)
 
     def first(self, places: Floats) -> Floats:
         """The best place among those of each query, infinite where it has none."""
@@ -216,7 +216,7 @@ def mixed(weights: Mapping[str, float], found: Mapping[str, Floats]) -> Floats:
     less is better, the weight counts against.
     """
     applies = np.stack([~np.isnan(found[name]) for name in weights])
-    some = applies.any(axis=0)
+    some = np.asarray(applies.any(axis=0), dtype=np.bool_)
     total = np.zeros(len(some))
     for (name, weight), applied in zip(weights.items(), applies, strict=True):
         if applied.any():

@@ -1,6 +1,6 @@
 """The three parts of a golden set that compiling needs, whether they are large enough, and whether labels leak.
 
-Settings are searched for on `fit`, decided on by `choose`, and shown on `report`; a set without parts is split by group.
+Settings are searched for on `fit`, decided on by `choose`, shown on `report`; a set without parts is split by group.
 """
 
 from collections.abc import Mapping, Sequence

@@ -284,7 +284,7 @@ class _Run:
         points = spans[:, 0] + rng.random((size, len(spans))) * width
         near = size // 3
         points[:near] = np.clip(centre + rng.normal(0.0, 0.08, (near, len(spans))) * width, spans[:, 0], spans[:, 1])
-        return points
+        return np.asarray(points, dtype=np.float64)
 
     def _at(self, point: Floats) -> dict[str, Number]:
         return {one.path: _value(one, float(x)) for one, x in zip(self.plain, point, strict=True)}
