@@ -12,9 +12,11 @@ def model_of(section: CoefficientsSpec | None) -> Model:
     shipped = relevance.shipped()
     if section is None:
         return shipped
+    order = {str(name): value for name, value in section.order.items()}
+    level = {str(name): value for name, value in section.level.items()}
     return replace(
         shipped,
-        order={**shipped.order, **section.order},
-        level={**shipped.level, **section.level},
+        order={**shipped.order, **order},
+        level={**shipped.level, **level},
         intercept=shipped.intercept if section.intercept is None else section.intercept,
     )
