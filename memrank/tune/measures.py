@@ -38,7 +38,7 @@ class Entries:
 
     def per_query(self, values: Floats) -> Floats:
         """Sums of values, shape (queries,)."""
-        return np.bincount(self.query, values, len(self.size))
+        return np.bincount(self.query, values, len(self.size)).astype(np.float64)
 
     def first(self, places: Floats) -> Floats:
         """The best place among those of each query, infinite where it has none."""

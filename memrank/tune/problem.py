@@ -23,6 +23,7 @@ from memrank.slate import REASONS, Column, Limits, Slate
 from memrank.spec import PrefilterSpec, RankerSpec, Spec, TemporalSpec
 from memrank.stages.ranker import Ranker, judged_columns
 from memrank.stages.temporal import Temporal
+from memrank.tenant import Rows
 from memrank.tune.measures import Labels, Ranked, sign
 from memrank.tune.parameters import Number, stage_of, with_values
 from memrank.tune.pools import Pools, read
@@ -278,7 +279,7 @@ class Problem:
         at = labels.query, labels.column
         return Ranked(
             places=places,
-            returned=(score > OUT).any(axis=1),
+            returned=np.asarray((score > OUT).any(axis=1)),
             relevance=np.append(parts.relevance[at], 0.0),
             freshness=np.append(parts.freshness[at], 0.0),
             score=np.append(np.maximum(own, 0.0), 0.0),
@@ -325,7 +326,7 @@ class Problem:
     def _objective(self, found: Mapping[str, Floats]) -> Floats:
         names = self.aims.objective
         applies = np.stack([~np.isnan(found[name]) for name in names])
-        some = applies.any(axis=0)
+        some = np.asarray(applies.any(axis=0))
         total = np.zeros(len(some))
         for name, applied in zip(names, applies, strict=True):
             share = self.aims.objective[name] * sign(name)
@@ -355,7 +356,7 @@ class _Staged:
         self._read = read
         self._temporal, self._ranker = Temporal(temporal), Ranker(ranker)
 
-    def ranked(self, rows: Floats) -> Ranked:
+    def ranked(self, rows: Rows) -> Ranked:
         """What becomes of the queries in these rows; the others count as not read."""
         pools, labels = self._read.pools, self._read.labels
         places, relevance, freshness, score = (np.full(labels.total + 1, fill) for fill in (np.inf, 0.0, 0.0, 0.0))
