@@ -1,4 +1,4 @@
-"""The section of the spec that gives the embedded judge coefficients of its own, in place of those it is shipped with."""
+"""The section of the spec that gives the embedded judge coefficients of its own, in place of the shipped ones."""
 
 from typing import Annotated, Literal
 
