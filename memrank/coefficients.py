@@ -1,6 +1,8 @@
 """The embedded judge's model as a spec has it: the shipped one, with the coefficients that the spec names."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from memrank.score import relevance
 from memrank.score.relevance import Model
@@ -12,11 +14,13 @@ def model_of(section: CoefficientsSpec | None) -> Model:
     shipped = relevance.shipped()
     if section is None:
         return shipped
-    order = {str(name): value for name, value in section.order.items()}
-    level = {str(name): value for name, value in section.level.items()}
     return replace(
         shipped,
-        order={**shipped.order, **order},
-        level={**shipped.level, **level},
+        order=_over(shipped.order, section.order),
+        level=_over(shipped.level, section.level),
         intercept=shipped.intercept if section.intercept is None else section.intercept,
     )
+
+
+def _over(shipped: Mapping[str, float], own: Mapping[Any, float]) -> dict[str, float]:
+    return {**shipped, **own}

@@ -22,9 +22,10 @@ from memrank.score import conflict
 from memrank.score.relevance import Model
 from memrank.slate import REASONS, Column, Limits, Slate
 from memrank.spec import PrefilterSpec, RankerSpec, Spec, TemporalSpec
-from memrank.stages.ranker import Ranker, judged_columns
+from memrank.stages.ranker import Ranker
 from memrank.stages.temporal import Temporal
 from memrank.tenant import Rows
+from memrank.tune.judging import Judging
 from memrank.tune.measures import Labels, Ranked, mixed
 from memrank.tune.pools import Pools, read
 from memrank.tune.scoring import OUT, Pairs, Scoring, inherited
@@ -90,6 +91,9 @@ class _Read:
     pools: Pools
     scoring: Scoring
     labels: Labels
+    judging: Judging
+    fits: Floats
+    """(queries, width): 1 for what speaks to the question."""
     earlier: Bools
     """(targets, width): what stands further left in the row of each target."""
     kept: _Kept
@@ -230,6 +234,8 @@ class Problem:
             pools=pools,
             scoring=Scoring(pools, temporal, ranker),
             labels=labels,
+            judging=Judging(pools),
+            fits=_fits(pools, self._all),
             earlier=np.arange(pools.pool.shape[1])[None, :] < labels.column[:, None],
             kept=_Kept(KEPT_JUDGES),
         )
@@ -241,17 +247,11 @@ class Problem:
     def _judge(self, read: _Read, values: Values) -> Judgement:
         model, pools = self.model(values), read.pools
         ranker = stage_of(self.spec, RankerSpec)
-        relevance, brier = np.zeros(pools.pool.shape), np.full(len(pools.slates), np.nan)
-        for q, (slate, order) in enumerate(zip(pools.slates, pools.order, strict=True)):
-            if slate is not None and len(slate):
-                said = calibrated(ranker.calibration if ranker else None, model.probability(judged_columns(slate)))
-                relevance[q, : len(order)] = said[order]
-        relevance = inherited(pools, relevance)
-        for q, (slate, order) in enumerate(zip(pools.slates, pools.order, strict=True)):
-            if slate is not None and len(slate):
-                fits = np.array([read.labels.queries[q].fits(slate.memory(int(k)).id) for k in order])
-                brier[q] = np.mean((relevance[q, : len(order)] - fits) ** 2)
-        return Judgement(relevance=relevance, brier=brier)
+        said = calibrated(ranker.calibration if ranker else None, read.judging.probability(model))
+        relevance = inherited(pools, np.where(pools.pool, said, 0.0))
+        sizes = pools.pool.sum(axis=1)
+        off = np.where(pools.pool, (relevance - read.fits) ** 2, 0.0).sum(axis=1)
+        return Judgement(relevance=relevance, brier=np.where(sizes > 0, off / np.maximum(sizes, 1), np.nan))
 
     def _metrics(self, values: Values, names: Sequence[str] | Mapping[str, float]) -> dict[str, Floats]:
         read = self._read(values)
@@ -279,7 +279,7 @@ class Problem:
         at = labels.query, labels.column
         return Ranked(
             places=places,
-            returned=np.asarray((score > OUT).any(axis=1), dtype=np.bool_),
+            returned=np.asarray((score > OUT).any(axis=1)),
             relevance=np.append(parts.relevance[at], 0.0),
             freshness=np.append(parts.freshness[at], 0.0),
             score=np.append(np.maximum(own, 0.0), 0.0),
@@ -383,6 +383,14 @@ def _places(pools: Pools, q: int) -> dict[str, int]:
     if slate is None:
         return {}
     return {slate.memory(int(k)).id: place for place, k in enumerate(pools.order[q])}
+
+
+def _fits(pools: Pools, queries: Sequence[Labelled]) -> Floats:
+    fits = np.zeros(pools.pool.shape)
+    for q, query in enumerate(queries):
+        for name, place in _places(pools, q).items():
+            fits[q, place] = query.fits(name)
+    return fits
 
 
 def _count(flags: Bools) -> Floats:
