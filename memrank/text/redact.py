@@ -24,7 +24,7 @@ Whatever is looked ahead for is bounded: text that is made to be slow to read mu
 """
 
 
-_ESCAPES = re.compile(r"\\+(?=[\"'])")
+_ESCAPES = re.compile(r"(?<!\\)\\+(?=[\"'])")
 """What JSON writes before a quote, at any depth."""
 
 

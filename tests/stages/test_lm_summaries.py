@@ -269,5 +269,11 @@ def test_a_summarizer_of_ones_own_is_checked() -> None:
         )
 
 
+@pytest.mark.parametrize("answer", [None, {0: "short"}, Summarized(texts={1: None})])  # type: ignore[dict-item]
+def test_a_summarizer_that_answers_with_something_else_is_a_mistake_of_its_author(answer: Any) -> None:
+    with pytest.raises(UsageError, match="the summarizer"):
+        prune(TALK, "What is the rate?", limits=_tight(), summarizer=lambda wanted, message, counter: answer)
+
+
 def _tight() -> Limits:
     return Limits(max_tokens=100, keep_last_turns=0)
