@@ -19,7 +19,7 @@ from memrank.recorded import Recorded, final_of, pool_of
 from memrank.records import record_text
 from memrank.registry import build, make_stage
 from memrank.result import Item, Result, to_dict
-from memrank.slate import Slate
+from memrank.slate import Column, Slate
 from memrank.spec import PrefilterSpec, PrunerSpec, Spec
 from memrank.specfile import SpecFile, spec_sha256
 from memrank.stores.base import Snapshot
@@ -235,10 +235,16 @@ def _judged(pool: Slate, spec: Spec) -> Slate:
 
 def _completed(final: Slate, again: Slate, kept: Kept) -> Slate:
     """What was recorded without its words, with the words of the replay: they are not what is compared then."""
-    summaries = dict(final.summaries)
-    for k, candidate in enumerate(kept.candidates):
-        if (candidate.redacted or candidate.memory is None) and k in again.summaries:
-            summaries[k] = again.summaries[k]
+    wordless = [
+        k
+        for k, candidate in enumerate(kept.candidates)
+        if (candidate.redacted or candidate.memory is None) and k in again.summaries
+    ]
+    summaries = {**final.summaries, **{k: again.summaries[k] for k in wordless}}
+    if Column.SUMMARIZED_BY in final.columns and Column.SUMMARIZED_BY in again.columns:
+        by = final[Column.SUMMARIZED_BY].copy()
+        by[wordless] = again[Column.SUMMARIZED_BY][wordless]
+        final = final.extend({Column.SUMMARIZED_BY: by})
     time = again.time if not kept.query_known and _bare(final.time) == _bare(again.time) else final.time
     return replace(final, summaries=summaries, time=time, notes=_of_code(final.notes))
 

@@ -59,7 +59,11 @@ def rewritten(
     }
     with scoring(summarizer):
         found = summarizer(wanted, message, counter)
+    if not isinstance(found, Summarized):
+        raise UsageError(f"the summarizer answered with a {type(found).__name__}; it must be a Summarized")
     new = [i for i in order if i in found.texts]
+    if not all(isinstance(found.texts[i], str) for i in new):
+        raise UsageError("the summarizer gave a summary that is no text")
     lengths = np.array([counter(found.texts[i]) for i in new], dtype=np.float64)
     if any(not found.texts[i].strip() or lengths[j] > wanted[i].most for j, i in enumerate(new)):
         raise UsageError("the summarizer gave an empty summary, or one that is longer than it may be")

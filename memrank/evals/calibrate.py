@@ -76,7 +76,7 @@ class Calibrated:
     """
     after: Mapping[str, Figure]
     said_before: Sequence[Decile]
-    """What was judged on held-out queries, by tenths of the relevance said, and the share of it that is relevant."""
+    """What was judged on held-out queries, by tenths of the relevance said, and the share of it that is so."""
     said_after: Sequence[Decile]
 
 

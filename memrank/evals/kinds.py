@@ -16,6 +16,7 @@ from memrank.evals.labels import SPLITS
 from memrank.evals.leaks import words_of
 from memrank.evals.manifest import Manifest, read_manifest, seal
 from memrank.stores.formats import iter_items
+from memrank.text.counted import counted
 from memrank.types import Note, Notes
 
 Kind = Literal["queries", "pairs", "conversations"]
@@ -87,9 +88,9 @@ def _pairs(folder: Path) -> Found:
         *_across("id_across_parts", {name: [pair.id for pair in pairs] for name, pairs in found.items()}),
         *_across("group_across_parts", {name: [pair.group for pair in pairs] for name, pairs in found.items()}),
         *_twice(found),
-        *_small({name: len(pairs) for name, pairs in found.items()}, "pairs"),
+        *_small({name: len(pairs) for name, pairs in found.items()}, "pair"),
         *(
-            remark("unbalanced", name, f"of its {len(pairs)} pairs all are {str(pairs[0].label).lower()}")
+            remark("unbalanced", name, f"{counted(len(pairs), 'pair')}, all of them {str(pairs[0].label).lower()}")
             for name, pairs in found.items()
             if len({pair.label for pair in pairs}) == 1
         ),
@@ -125,7 +126,7 @@ def _conversations(folder: Path) -> Found:
     groups = {part: sorted({moment.group for moment in found.moments}) for part, found in parts.items()}
     findings = [
         *_across("group_across_parts", groups),
-        *_small({part: len(found.moments) for part, found in parts.items()}, "moments"),
+        *_small({part: len(found.moments) for part, found in parts.items()}, "moment"),
     ]
     if not counts["questions"]:
         findings.append(remark("no_questions", "later", "no question comes up later: nothing says what must stay"))
@@ -146,7 +147,7 @@ def _across(code: str, names: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
 def _small(sizes: Mapping[str, int], what: str) -> Iterator[Finding]:
     for name, size in sizes.items():
         if size < FEWEST:
-            yield remark("small_part", name, f"it has {size} {what}; figures over it say little")
+            yield remark("small_part", name, f"it has {counted(size, what)}; figures over it say little")
 
 
 def _lines(path: Path) -> int:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 LM_FIGURES = ("lm_sent", "lm_fallbacks", "lm_invalid", "lm_timeouts", "position_bias")
-"""Of a read that may ask a model: memories that it was asked about; of those, how many it did not judge in the end;
-answers that could not be used; calls that ran out of time; and `score.positions.position_bias`, of a read with at least
-three new judgements."""
+"""Of a read that may ask a model: memories that it was asked about; of those, how many have no valid
+judgement of it in the end; answers that could not be used; calls that ran out of time; and
+`score.positions.position_bias`, of a read with at least three new judgements."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,6 +67,12 @@ class Remote:
         """What all reads have used so far."""
         return self.meter.counts
 
+    def hidden(self, text: str) -> str:
+        """The text without the key of any model, should anybody have written one there."""
+        for target in self.targets:
+            text = target.hidden(text)
+        return text
+
     def close(self) -> None:
         """Close all connections; none may be in use."""
         for target in self.targets:

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+from collections.abc import Callable
 from contextvars import copy_context
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -131,7 +132,7 @@ class Engine:
             _tell(target, outcome, attempt)
             reading.settle(held, sent=attempt.sent, **used.counts(), **_failure(outcome, attempt))
             if attempt.sent and reading.remote.transcribes:
-                reading.exchanges.append(_exchange(target, request, number, outcome, said))
+                reading.exchanges.append(_exchange(target, request, number, outcome, said, reading.remote.hidden))
             if attempt.sent:
                 seconds = reading.remote.clock() - started
                 reading.calls.append(
@@ -175,12 +176,19 @@ def _check(target: Target, response: lm15.Response) -> None:
         raise LmBroken(f"{target.name}: the answer is empty")
 
 
-def _exchange(target: Target, request: lm15.Request, number: int, outcome: str, said: str | None) -> Exchange:
+def _exchange(
+    target: Target,
+    request: lm15.Request,
+    number: int,
+    outcome: str,
+    said: str | None,
+    hidden: Callable[[str], str],
+) -> Exchange:
     """The call with its texts."""
-    messages = [(message.role, target.hidden(message.text or "")) for message in request.messages]
+    messages = [(message.role, hidden(message.text or "")) for message in request.messages]
     if isinstance(request.system, str):
-        messages.insert(0, ("system", target.hidden(request.system)))
-    answer = None if said is None else target.hidden(said)
+        messages.insert(0, ("system", hidden(request.system)))
+    answer = None if said is None else hidden(said)
     return Exchange(model=target.name, attempt=number, outcome=outcome, messages=tuple(messages), answer=answer)
 
 

@@ -96,7 +96,7 @@ def pair_features(evidence: Evidence) -> dict[str, Floats]:
     other_numbers = both_numbered & (numbers < np.minimum(own_numbers[:, None], own_numbers[None, :]))
     rank = np.log1p(np.arange(k))
     level = np.log(evidence.relevance + LEAST_ODDS) - np.log(1.0 - evidence.relevance + LEAST_ODDS)
-    newer_than = np.searchsorted(np.sort(evidence.age), evidence.age, side="left").astype(np.float64)
+    newer_than = np.searchsorted(np.sort(evidence.age[evidence.dated]), evidence.age, side="left").astype(np.float64)
     return {
         "old_in_new": old_in_new,
         "new_in_old": new_in_old,

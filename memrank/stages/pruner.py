@@ -166,17 +166,18 @@ class Pruner(Stage):
 
     def _written(self, slate: Slate, pruned: Slate, order: list[int]) -> Summarized:
         """What the model of the read writes; what it wrote, in a record; nothing where none may be asked."""
+        most = self.params.summary_tokens
         if Column.SUMMARIZED_BY in slate.columns:
             by = slate[Column.SUMMARIZED_BY]
+            texts = {k: slate.summaries[k] for k in order if by[k] == JUDGES.index("lm") and k in slate.summaries}
             return Summarized(
-                texts={k: slate.summaries[k] for k in order if by[k] == JUDGES.index("lm") and k in slate.summaries},
+                texts={k: text for k, text in texts.items() if count_tokens(text) <= most},
                 failed=frozenset(k for k in order if by[k] == JUDGES.index("failed")),
             )
         if slate.reading is None:
             notes = Notes()
             notes.add("info", "pruner", "no_lm", "no model was asked: summaries are sentences of the memories")
             return Summarized(notes=notes)
-        most = self.params.summary_tokens
         wanted = {k: Wanted(content=slate.memory(k).content, extract=pruned.summaries[k], most=most) for k in order}
         query = shown_query(slate.query).text
         summarize: Any = self.summarize

@@ -6,9 +6,10 @@ What stands before the question itself (instructions and examples) is the same f
 import json
 import sqlite3
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from memrank.stores.forgetting import SHORTEST
 from memrank.stores.readlog_file import digest
 from memrank.text.redact import Redactor
 from memrank.types import Exchange
@@ -43,12 +44,12 @@ def packed(exchanges: Sequence[Exchange], redactor: Redactor) -> Packed:
     prompts: dict[bytes, str] = {}
     rows: list[Row] = []
     for one in exchanges:
-        messages = [[role, redactor.clean(text)] for role, text in one.messages]
+        messages = [[role, redactor.clean_quoting(text)] for role, text in one.messages]
         before, question = json.dumps(messages[:-1], ensure_ascii=False), messages[-1:]
         key = digest(before)
         prompts[key] = before
         asked = json.dumps(question, ensure_ascii=False)
-        answer = None if one.answer is None else redactor.clean(one.answer)
+        answer = None if one.answer is None else redactor.clean_quoting(one.answer)
         rows.append((one.model, one.attempt, one.outcome, key, asked, answer))
     return Packed(prompts=prompts, rows=tuple(sorted(rows, key=lambda row: (row[4], row[0], row[1]))))
 
@@ -81,17 +82,17 @@ def forget(connection: sqlite3.Connection, reads: set[str], texts: Sequence[str]
 
     Prompts show a text changed (on one line, cut, without what instructs), so nothing is cut out of them: they go.
     """
-    forms = {_flat(text) for text in texts}
+    quoted = _quoting(texts)
     select = "SELECT number, read_id, asked, answer FROM exchanges WHERE asked IS NOT NULL OR answer IS NOT NULL"
     gone = [
         (number,)
         for number, read_id, asked, answer in connection.execute(select)
-        if read_id in reads or any(form in _flat(f"{asked} {answer}") for form in forms)
+        if read_id in reads or quoted(f"{asked} {answer}")
     ]
     connection.executemany("UPDATE exchanges SET asked = NULL, answer = NULL WHERE number = ?", gone)
     # Examples that were learned from one's own memories may quote it.
     before = connection.execute("SELECT hash, messages FROM prompts").fetchall()
-    quoting = [(key,) for key, messages in before if any(form in _flat(messages) for form in forms)]
+    quoting = [(key,) for key, messages in before if quoted(messages)]
     connection.executemany("DELETE FROM prompts WHERE hash = ?", quoting)
     return len(gone) + len(quoting)
 
@@ -106,6 +107,19 @@ def living(connection: sqlite3.Connection) -> Iterator[str]:
 def sweep(connection: sqlite3.Connection) -> None:
     """Delete prompts that no exchange needs."""
     connection.execute("DELETE FROM prompts WHERE hash NOT IN (SELECT prompt FROM exchanges)")
+
+
+def _quoting(texts: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a text quotes one of `texts`: by its letters and digits, or just so where it has too few of them."""
+    forms = {text: _flat(text) for text in texts}
+    lettered = {form for form in forms.values() if len(form) >= SHORTEST}
+    plain = {text for text, form in forms.items() if len(form) < SHORTEST}
+
+    def quoted(text: str) -> bool:
+        flat = _flat(text)
+        return any(form in flat for form in lettered) or any(one in text for one in plain)
+
+    return quoted
 
 
 def _flat(text: str) -> str:

@@ -12,7 +12,7 @@ from memrank.text.acts import asks, commits, remains, requests, sentences
 from memrank.text.instructing import instructs
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_NUMBER = re.compile(r"[$€£¥]?\s?\d+(?:[.,:/-]\d+)*(?:\s?[%‰€$£¥]|[^\W\d_]{1,3}\b)?")
+_NUMBER = re.compile(r"(?:(?<!\w)[-+−])?[$€£¥]?\s?(?<!\d)\.?\d+(?:[.,:/-]\d+)*(?:\s?[%‰€$£¥]|[^\W\d_]{1,3}\b)?")
 _STARTS = re.compile(r"(?:^|[.!?:;\n(\"“]\s*|\s[-–*]\s)$")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
@@ -44,7 +44,7 @@ _UNIT = (
     r"|dollars?|pounds?|cents?|seconds?|min|minutes?|hours?|days?|weeks?|months?|years?|times|k|million|billion|am|pm"
     r"|grams?|units?|tablets?|pills?|mb|gb|kb|tb|ms|degrees?)"
 )
-_MEASURE = re.compile(rf"(\d+(?:[.,:/-]\d+)*)\s?({_UNIT})\b", re.IGNORECASE)
+_MEASURE = re.compile(rf"(?<!\d)(?<!\d[.,:/-])(\d+(?:[.,:/-]\d+)*)\s?({_UNIT})\b", re.IGNORECASE)
 
 
 def made_up(summary: str, source: str) -> str | None:
@@ -70,8 +70,8 @@ def made_up(summary: str, source: str) -> str | None:
                 return "it holds words that the text lacks"
         elif match[0] != match[0].lower() and not (word in OPENERS and _STARTS.search(said[: match.start()])):
             return "it holds a name that the text lacks"
-    flat = _flat(said)
-    if any(_flat(_plain(one)) not in flat for one in owed(source)):
+    flat = f" {_flat(said)} "
+    if any(f" {kept} " not in flat for one in owed(source) if (kept := _flat(_plain(one)))):
         return "it does not keep a promise, a question or a request as it is written"
     return None
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 
 REMOVED = "[removed]"
 
@@ -23,6 +24,10 @@ Whatever is looked ahead for is bounded: text that is made to be slow to read mu
 """
 
 
+_ESCAPES = re.compile(r"(?<!\\)\\+(?=[\"'])")
+"""What JSON writes before a quote, at any depth."""
+
+
 class Redactor:
     """Replaces every match by REMOVED."""
 
@@ -34,3 +39,17 @@ class Redactor:
         for pattern in self._patterns:
             text = pattern.sub(REMOVED, text)
         return text
+
+    def clean_quoting(self, text: str) -> str:
+        """As `clean`, of a text that may hold JSON: what matches once its quotes are no longer escaped goes, too."""
+        for pattern in self._patterns:
+            escapes = [range(*match.span()) for match in _ESCAPES.finditer(text)]
+            plain = _ESCAPES.sub("", text)
+            if not escapes or not pattern.search(plain):
+                continue
+            left = set(chain.from_iterable(escapes))
+            places = [place for place in range(len(text)) if place not in left]
+            for match in reversed([match for match in pattern.finditer(plain) if match[0]]):
+                start, end = places[match.start()], places[match.end() - 1] + 1
+                text = f"{text[:start]}{REMOVED}{text[end:]}"
+        return self.clean(text)

@@ -149,9 +149,11 @@ _QUOTED = Pattern(r'"[^"]{1,100}"')
 
 
 def read_time(text: str, as_of: datetime, *, by_tense: bool = False) -> TimeOfQuery:
-    """Reads the first 2,000 characters of a query. `as_of` is aware, in any zone; UsageError otherwise.
+    """Reads the first 2,000 characters of a query, and whether it ends with a question mark. `as_of` is aware, in any
+    zone; UsageError otherwise.
 
-    With `by_tense`, a question without any sign of time is read by its tense (`text.tense`).
+    With `by_tense`, a question without any sign of time is read by its tense (`text.tense`); one without any word is
+    time-agnostic.
     """
     now = utc(as_of)
     period = find_period(text, now)
@@ -164,7 +166,7 @@ def read_time(text: str, as_of: datetime, *, by_tense: bool = False) -> TimeOfQu
         if stated:
             found = Sensitivity.TIME_AGNOSTIC, "a statement without a period"
         else:
-            found = tense(plain) if by_tense else (Sensitivity.TIME_AGNOSTIC, "no sign of time")
+            found = tense(plain) if by_tense and plain else (Sensitivity.TIME_AGNOSTIC, "no sign of time")
     sensitivity, evidence = found
     return TimeOfQuery(sensitivity=sensitivity, period=period, asks_previous=previous is not None, evidence=evidence)
 

@@ -14,7 +14,7 @@ _LASTING = Pattern(
     r"|calculated|computed|measured|made|defined|named|turned|diagnosed|elected|counted|spread)\b"
     r"|^(?:what|who) (?:is|are) (?:an? )?(?!the\b|our\b|my\b|your\b|his\b|her\b|their\b|its\b|it\b|this\b|that\b"
     r"|wrong\b|left\b|new\b|due\b|going\b|happening\b|on\b|in\b|next\b|open\b|still\b|planned\b|known\b|we\b|i\b|she\b|he\b"
-    r"|they\b|you\b|there\b|behind\b|in\b|paid\b|for\b)[a-z]+(?: [a-z]+){0,2}$"
+    r"|they\b|you\b|there\b|behind\b|paid\b|for\b)[a-z]+(?: [a-z]+){0,2}$"
     r"|\b(?:difference|differences) between\b|^why (?:do|does|is|are) (?:an? )?(?!the\b|our\b|my\b|we\b|i\b)[a-z]+s\b"
     r"|^what is (?:meant by|the (?:purpose|point|idea|meaning) of)\b"
 )

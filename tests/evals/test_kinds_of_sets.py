@@ -92,6 +92,13 @@ def test_what_is_wrong_with_pairs(part: str, rows: list[Row], expected: tuple[st
     assert expected in codes(pairs)
 
 
+def test_one_pair_is_counted_as_one(pairs: Path) -> None:
+    written(pairs / "report.jsonl", [pair("x")])
+    said = {one.code: one.detail for one in check(pairs).findings if one.where == "report"}
+    assert said["small_part"].startswith("it has 1 pair;")
+    assert said["unbalanced"] in ("1 pair, all of them true", "1 pair, all of them false")
+
+
 def test_a_conversation_on_two_sides_and_one_without_questions(talks: Path) -> None:
     written(talks / "report.jsonl", [talk("other", split_group="f0", question=False)])
     assert ("fault", "group_across_parts") in codes(talks)

@@ -81,3 +81,11 @@ def test_words_of_an_end_speak_for_a_newer_value_where_both_answer_the_question(
         [[10.0, 5.0], [5.0, 10.0]], [30 * DAY, 0.0], asked=np.full((2, 2), 4.0), ended=np.array([False, True])
     )
     assert shipped().probability(told)[0, 1] > shipped().probability(given_)[0, 1]
+
+
+def test_what_stands_between_two_in_time_is_counted_by_dates_alone() -> None:
+    alike = np.full((4, 4), 5.0) + 5.0 * np.eye(4)
+    dated = np.array([True, True, True, False])
+    found = pair_features(evidence(alike.tolist(), [3 * DAY, DAY, 0.0, 0.0], dated=dated))["between"]
+    assert found[0, 2] == pytest.approx(np.log1p(1.0))
+    assert found[0, 1] == found[1, 2] == 0.0

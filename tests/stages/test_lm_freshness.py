@@ -180,6 +180,30 @@ def test_a_replay_asks_nobody_and_gives_the_same(tmp_path: Path) -> None:
         assert item.scores["freshness"] <= item.recency + SWAY + 1e-12
 
 
+def test_whom_decoys_catch_later_has_the_same_freshness_in_a_replay(tmp_path: Path) -> None:
+    with LmServer(opinion=lambda item, query: 0.9) as server:
+        of = timing(server, ranker={"judge": "lm"}, reads={"log": str(tmp_path / "log.db")}, lm={"decoys": 1})
+        ranking = read(of, POOL, QUERY)
+        assert of.close() is None
+    log = ReadLog(tmp_path / "log.db")
+    again = replay(log, log.load(ranking.meta.read_id), [], Sources())
+    assert "decoy_answered" in codes(ranking)
+    assert again.reproduced, again.differences
+
+
+def test_what_if_age_mattered_where_nobody_was_asked(tmp_path: Path) -> None:
+    with LmServer() as server:
+        of = timing(server, temporal={"sensitivity": "time-agnostic"}, reads={"log": str(tmp_path / "log.db")})
+        ranking = read(of, POOL, QUERY)
+        assert of.close() is None
+    log = ReadLog(tmp_path / "log.db")
+    again = replay(log, log.load(ranking.meta.read_id), ["temporal.sensitivity=recent"], Sources())
+    assert again.result is not None
+    for item in (*again.result.results, *again.result.excluded):
+        assert item.scores["freshness"] == item.recency
+    assert {item.scores["freshness"] for item in again.result.results} != {1.0}
+
+
 def test_the_order_of_the_memories_never_matters() -> None:
     with LmServer() as server:
         of = timing(server, lm={"batch": 2})

@@ -1,5 +1,6 @@
 """Summaries that a model writes: they stand where they hold, and sentences of the text stand everywhere else."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,35 @@ def test_a_replay_has_the_summary_that_the_model_wrote(tmp_path: Path) -> None:
     assert (again.result.results[0].summary, again.result.results[0].summary_by) == (GOOD, "lm")
 
 
+def test_a_replay_without_the_words_compares_all_but_the_words(tmp_path: Path) -> None:
+    store = tmp_path / "memories.jsonl"
+    store.write_text(json.dumps(record("m", LONG)))
+    with LmServer([says(GOOD)]) as server:
+        of = short(server, reads={"log": str(tmp_path / "log.db"), "text": "hashed"}, store=store)
+        ranking = read(of, query="rate")
+        assert of.close() is None
+    assert ranking.results[0].summary_by == "lm"
+    log = ReadLog(tmp_path / "log.db")
+    again = replay(log, log.load(ranking.meta.read_id), [], Sources(query="rate", store=store))
+    assert again.reproduced, again.differences
+    assert again.result is not None
+    assert (again.result.results[0].summary, again.result.results[0].summary_by) == (extract(), "embedded")
+
+
+def test_what_if_summaries_were_shorter_than_the_one_that_the_model_wrote(tmp_path: Path) -> None:
+    with LmServer([says(GOOD)]) as server:
+        of = short(server, reads={"log": str(tmp_path / "log.db")})
+        ranking = read(of, [record("m", LONG)], "rate")
+        assert of.close() is None
+    log = ReadLog(tmp_path / "log.db")
+    fewer = count_tokens(GOOD) - 1
+    again = replay(log, log.load(ranking.meta.read_id), [f"pruner.summary_tokens={fewer}"], Sources())
+    assert again.result is not None
+    (item,) = again.result.results
+    assert item.summary_by == "embedded"
+    assert item.summary is None or count_tokens(item.summary) <= fewer
+
+
 def test_the_order_of_the_memories_never_matters() -> None:
     memories = [record(f"m{i}", LONG.replace("4.25", f"4.{i}")) for i in range(4)]
     with LmServer() as server:
@@ -237,6 +267,12 @@ def test_a_summarizer_of_ones_own_is_checked() -> None:
             limits=_tight(),
             summarizer=lambda wanted, message, counter: Summarized(texts=dict.fromkeys(wanted, LONG * 3)),
         )
+
+
+@pytest.mark.parametrize("answer", [None, {0: "short"}, Summarized(texts={1: None})])  # type: ignore[dict-item]
+def test_a_summarizer_that_answers_with_something_else_is_a_mistake_of_its_author(answer: Any) -> None:
+    with pytest.raises(UsageError, match="the summarizer"):
+        prune(TALK, "What is the rate?", limits=_tight(), summarizer=lambda wanted, message, counter: answer)
 
 
 def _tight() -> Limits:

@@ -120,6 +120,45 @@ def test_no_key_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert "[removed]" in str(one.answer)
 
 
+def test_secrets_between_escaped_quotes_are_removed_too(tmp_path: Path) -> None:
+    with LmServer() as server:
+        of = grave(tmp_path, server)
+        config = 'The rate service has the config {"password": "hunter22horse", "user": "ann"}.'
+        ranking = read(of, [*POOL, record("config", config)], QUERY)
+        assert of.close() is None
+        (sent,) = server.calls
+    assert b"hunter22horse" in sent.raw
+    assert b"hunter22horse" not in raw(tmp_path)
+    (one,) = kept(tmp_path, ranking.meta.read_id).exchanges
+    assert "[removed]" in str(one.messages)
+    assert "ann" in str(one.messages)
+
+
+def test_no_key_of_a_fallback_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHER_KEY", KEY)
+    with LmServer() as server:
+        fallback = {"model": "local/other", "endpoint": server.url, "api_key_env": "OTHER_KEY"}
+        of = grave(tmp_path, server, fallbacks=[fallback])
+        ranking = read(of, [*POOL, record("leak", f"The rate and the key {KEY}.")], QUERY)
+        assert of.close() is None
+        assert KEY.encode() in server.calls[0].raw
+    (one,) = kept(tmp_path, ranking.meta.read_id).exchanges
+    assert KEY not in str(one.messages)
+    assert "[removed]" in str(one.messages)
+
+
+def test_forgetting_what_has_no_letters_leaves_other_reads_alone(tmp_path: Path) -> None:
+    with LmServer() as server:
+        of = grave(tmp_path, server)
+        other = read(of, POOL, QUERY)
+        read(of, [record("secret", "!? !? !? !? !? :-)")], "guilders")
+        assert of.close() is None
+    forget(LogPlace(tmp_path / "log.db"))
+    (one,) = kept(tmp_path, other.meta.read_id).exchanges
+    assert one.messages
+    assert one.answer is not None
+
+
 def test_other_reads_keep_no_prompt(tmp_path: Path) -> None:
     with LmServer() as server:
         of = grave(tmp_path, server, high_stakes=False)

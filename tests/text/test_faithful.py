@@ -43,6 +43,8 @@ def test_what_the_text_says_may_be_said(summary: str) -> None:
         ("It costs a thousand euros.", "number"),
         ("It costs 1,200.50 dollars.", "number"),
         ("The launch moved 4 weeks.", "number"),
+        ("It costs -12 % less.", "number"),
+        ("It costs .12 % less.", "number"),
         ("The launch moved, as Bob wanted.", "name"),
         ("Bob moved the launch to 4 May.", "name"),
         ("The launch of NASA moved to 4 May.", "name"),
@@ -60,6 +62,18 @@ def test_what_is_owed_stays_as_it_is_written() -> None:
     assert made_up("I'll send the receipt on Friday. Which size do you need?", text) is None
     assert "as it is written" in str(made_up("The receipt goes out on Friday. Which size do you need?", text))
     assert "as it is written" in str(made_up("I'll send the receipt on Friday.", text))
+
+
+def test_what_is_owed_stands_in_whole_words() -> None:
+    text = "Ask Bob to task it. The weather was good, and long was the way."
+    assert made_up("Ask Bob to task it.", text) is None
+    assert "as it is written" in str(made_up("task bob to task it", text))
+
+
+def test_a_chain_of_numbers_is_read_once() -> None:
+    held = "1-" * 10_000
+    assert made_up(f"{held} mg", f"{held} mg") is None
+    assert "number" in str(made_up(f"{held}1 mg", f"{held}1 g"))
 
 
 def test_a_script_without_capitals_is_quoted_or_nothing() -> None:

@@ -1,6 +1,10 @@
 """What gives access is removed; what a memory is about stays."""
 
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memrank.text.redact import REMOVED, Redactor
 
@@ -70,3 +74,20 @@ def test_own_patterns() -> None:
 def test_text_that_is_made_to_be_slow_is_not(piece: str) -> None:
     """Quadratic work on this would not end within the patience of anybody who runs the tests."""
     assert len(Redactor().clean(piece * 200_000)) <= len(piece) * 200_000
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_quotes_that_json_escapes_hide_nothing(depth: int) -> None:
+    text = 'is {"password": "hunter22", "user": "ann"}, see \'api_key\': "0123456789" and account "a": "77"'
+    for _ in range(depth):
+        text = json.dumps(text)
+    found = Redactor([r'"a": "\d+"']).clean_quoting(f"{text} \\o/")
+    assert not any(secret in found for secret in ("hunter22", "0123456789", "77"))
+    assert found.count(REMOVED) == 3
+    assert "ann" in found
+    assert found.endswith(" \\o/")
+
+
+@given(st.text(alphabet="pas\\\"':= x1"))
+def test_what_holds_no_secret_stays_as_it_is(text: str) -> None:
+    assert Redactor().clean_quoting(text) == text

@@ -30,6 +30,7 @@ NOON = datetime(2025, 6, 18, 12, tzinfo=UTC)
         ("What does RPO stand for?", "time-agnostic"),
         ("what is core inflation?", "time-agnostic"),
         ("difference between a bond and a note", "time-agnostic"),
+        (" ?", "time-agnostic"),
         ("Vitamin D supplements lower the risk of fractures in adults.", "time-agnostic"),
     ],
 )

@@ -58,13 +58,7 @@ class LmFreshness(dspy.Module):  # type: ignore[misc]
     def _judged(self, slate: Slate) -> Timed:
         n = len(slate)
         if Column.TIME_SAID in slate.columns:
-            by = slate[Column.TIMED_BY]
-            return Timed(
-                said=slate[Column.TIME_SAID],
-                by_model=by == JUDGES.index("lm"),
-                failed=by == JUDGES.index("failed"),
-                suspected=slate[Column.SUSPECTED] > 0,
-            )
+            return _recorded(slate)
         by_model, failed, suspected = (np.zeros(n, dtype=np.bool_) for _ in range(3))
         said = np.zeros(n)
         if slate.reading is None:
@@ -109,6 +103,20 @@ class LmFreshness(dspy.Module):  # type: ignore[misc]
                 "freshness_gap": float(gap.mean()) if len(gap) else 0.0,
             },
         )
+
+
+def _recorded(slate: Slate) -> Timed:
+    """What the model said then. Who is suspected is read anew: the record tells also of whom others suspected later."""
+    by, suspected = slate[Column.TIMED_BY], np.zeros(len(slate), dtype=np.bool_)
+    for k in np.flatnonzero(by > 0).tolist():
+        memory = slate.memory(k)
+        suspected[k] = shown(memory, memory.id).suspected
+    return Timed(
+        said=slate[Column.TIME_SAID],
+        by_model=by == JUDGES.index("lm"),
+        failed=by == JUDGES.index("failed"),
+        suspected=suspected,
+    )
 
 
 class _Context(BaseModel):
