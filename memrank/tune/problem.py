@@ -1,11 +1,8 @@
 """What a search asks: how good thousands of settings are on one set of queries, without running the pipeline again."""
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
 
 import numpy as np
 
@@ -26,13 +23,13 @@ from memrank.stages.ranker import Ranker
 from memrank.stages.temporal import Temporal
 from memrank.tenant import Rows
 from memrank.tune.judging import Judging
+from memrank.tune.kept import Kept
 from memrank.tune.measures import Labels, Ranked, mixed
 from memrank.tune.pools import Pools, read
 from memrank.tune.scoring import OUT, Pairs, Scoring, inherited
 from memrank.types import Bools, Floats
 
 Values = Mapping[str, Number]
-Found = TypeVar("Found")
 
 UNLIKELY = 0.02
 """Pairs below this likelihood are not kept: no threshold that is searched is lower."""
@@ -66,24 +63,6 @@ class Judgement:
     brier: Floats
 
 
-class _Kept:
-    """The last few results of a function. Safe to share between threads; what is missing is made once."""
-
-    def __init__(self, size: int) -> None:
-        self._size, self._lock = size, threading.RLock()
-        self._kept: OrderedDict[Hashable, object] = OrderedDict()
-
-    def get(self, key: Hashable, make: Callable[[], Found]) -> Found:
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = make()
-                while len(self._kept) > self._size:
-                    self._kept.popitem(last=False)
-            self._kept.move_to_end(key)
-            found: Found = self._kept[key]  # type: ignore[assignment]
-            return found
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Read:
     """The pools of one prefilter, and what is known of them."""
@@ -96,7 +75,7 @@ class _Read:
     """(queries, width): 1 for what speaks to the question."""
     earlier: Bools
     """(targets, width): what stands further left in the row of each target."""
-    kept: _Kept
+    kept: Kept
 
 
 class Problem:
@@ -130,7 +109,7 @@ class Problem:
         self.groups = tuple(groups(self.queries))
         self._pipeline = pipeline
         self._newest = newest
-        self._reads = _Kept(KEPT_POOLS)
+        self._reads = Kept(KEPT_POOLS)
         self._reference: Values = {}
         self._all = self.queries
         self._rows = np.arange(len(self.queries))
@@ -237,7 +216,7 @@ class Problem:
             judging=Judging(pools),
             fits=_fits(pools, self._all),
             earlier=np.arange(pools.pool.shape[1])[None, :] < labels.column[:, None],
-            kept=_Kept(KEPT_JUDGES),
+            kept=Kept(KEPT_JUDGES),
         )
 
     def _judgement(self, read: _Read, values: Values) -> Judgement:

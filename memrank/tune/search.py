@@ -67,7 +67,7 @@ class Found:
 
     best: Candidate
     candidates: tuple[Candidate, ...]
-    """The best of every part of the search and the start, best first: what to choose from on other queries."""
+    """The best, then those of every part of the search and the start: what to choose from on other queries."""
     history: tuple[Step, ...]
     evaluations: int
     """Settings evaluated."""
@@ -102,7 +102,8 @@ def search(
     with run.working(workers):
         stopped = run.all()
     best = run.best
-    ranked = sorted({_key(one.values): one for one in (*run.kept, best)}.values(), key=lambda one: one.rank)[:KEPT]
+    others = {_key(one.values): one for one in run.kept if _key(one.values) != _key(best.values)}
+    ranked = [best, *sorted(others.values(), key=lambda one: one.rank)][:KEPT]
     return Found(
         best=best,
         candidates=tuple(ranked),
@@ -265,7 +266,7 @@ class _Run:
             cost,
             [_span(one) for one in self.plain],
             integrality=[bool(one.choices) for one in self.plain],
-            x0=[_place(one, base.get(one.path)) for one in self.plain],
+            x0=self._inside(base),
             maxiter=generations,
             popsize=size,
             init=self._population(size, base),
@@ -277,6 +278,13 @@ class _Run:
             vectorized=True,
             rng=np.random.default_rng([self.seed, turn]),
         )
+
+    def _inside(self, base: Values) -> Floats:
+        """Where the search starts from, a hair within the bounds: scaled, a value on a bound may come out beyond it."""
+        spans = np.array([_span(one) for one in self.plain])
+        hair = 1e-9 * (spans[:, 1] - spans[:, 0])
+        places = np.array([_place(one, base.get(one.path)) for one in self.plain])
+        return np.clip(places, spans[:, 0] + hair, spans[:, 1] - hair)
 
     def _population(self, size: int, base: Values) -> Floats:
         """A third close to the best so far, the rest anywhere within the bounds."""

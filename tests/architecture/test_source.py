@@ -67,8 +67,13 @@ def test_only_the_door_reads_the_clock() -> None:
     assert {name for name in found if not name.startswith("memrank/cli/")} == {READS_THE_CLOCK}
 
 
-SEEDED = "memrank/score/intervals.py"
-"""Draws resamples, from the seed that it is given."""
+SEEDED = {
+    "memrank/score/intervals.py": ["np.random.default_rng(seed)"],
+    "memrank/tune/parts.py": ["np.random.default_rng(seed)"],
+    "memrank/tune/sensitivity.py": ["np.random.default_rng(seed)"],
+    "memrank/tune/search.py": ["np.random.default_rng([self.seed, turn])", "np.random.default_rng([self.seed, size])"],
+}
+"""Draw resamples, parts and settings, from the seed that they are given."""
 
 
 def test_no_module_draws_random_numbers() -> None:
@@ -76,6 +81,7 @@ def test_no_module_draws_random_numbers() -> None:
     drawn = re.compile(r"^\s*(import random|from random |import secrets|from secrets )|np\.random\b", re.MULTILINE)
     found = {_name(path) for path in SOURCES if drawn.search(path.read_text(encoding="utf-8"))}
     named = {"memrank/fileio.py", "memrank/stores/sqlite_door.py", "memrank/stores/sqlite_file.py"}
-    assert found - {SEEDED} <= named, "names of files and stores only"
-    (seeded,) = (path for path in SOURCES if _name(path) == SEEDED)
-    assert re.findall(r"np\.random\.\w+\(.*?\)", seeded.read_text(encoding="utf-8")) == ["np.random.default_rng(seed)"]
+    assert found - SEEDED.keys() <= named, "names of files and stores only"
+    for path in SOURCES:
+        if _name(path) in SEEDED:
+            assert re.findall(r"np\.random\.\w+\(.*?\)", path.read_text(encoding="utf-8")) == SEEDED[_name(path)]
