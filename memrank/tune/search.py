@@ -284,7 +284,7 @@ class _Run:
         spans = np.array([_span(one) for one in self.plain])
         hair = 1e-9 * (spans[:, 1] - spans[:, 0])
         places = np.array([_place(one, base.get(one.path)) for one in self.plain])
-        return np.clip(places, spans[:, 0] + hair, spans[:, 1] - hair)
+        return np.asarray(np.clip(places, spans[:, 0] + hair, spans[:, 1] - hair), dtype=np.float64)
 
     def _population(self, size: int, base: Values) -> Floats:
         """A third close to the best so far, the rest anywhere within the bounds."""
