@@ -20,6 +20,7 @@ COMMANDS = {
     "check": ("memrank.cli.specs", "Check specs without running them."),
     "schema": ("memrank.cli.specs", "Print the JSON Schema of the spec, for editors."),
     "eval": ("memrank.cli.eval", "Measure specs on a golden set, with intervals and gates."),
+    "artifact": ("memrank.cli.artifact", "What was fitted for a spec: export it as a query of another engine."),
     "conversation": ("memrank.cli.conversation", "Prune a conversation to what its context needs."),
     "store": ("memrank.cli.store", "Keep memories: import, export, forget; what they are worth, what contradicts."),
     "evalset": ("memrank.cli.evalset", "Golden sets: check and seal one, import those of others, export labels."),
