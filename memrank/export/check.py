@@ -6,17 +6,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
-from memrank.types import Floats
 from memrank.export.engines import elasticsearch, qdrant
 from memrank.export.engines.point import Held, Point, double, single
 from memrank.export.fields import AS_OF, Fields, moment_text
 from memrank.export.formula import Formula
 from memrank.score import fuse, importance, temporal
 from memrank.spec import RankerSpec, Spec, TemporalSpec
+from memrank.types import Bools, Floats
 
 Format = Literal["elasticsearch", "qdrant", "sql"]
 SAMPLE_AS_OF = datetime(2026, 1, 1, tzinfo=UTC)
@@ -48,8 +48,8 @@ class Agreement:
         return self.disagreed == 0 and self.difference <= TOLERANCE
 
 
-def ours(spec: Spec, formula: Formula, points: Sequence[Point], as_of: datetime) -> tuple[Floats, np.ndarray[Any, Any]]:
-    """The raw score of each point by the kernels of memrank and the settings of the spec, and whether it is left out."""
+def ours(spec: Spec, formula: Formula, points: Sequence[Point], as_of: datetime) -> tuple[Floats, Bools]:
+    """The raw score of each point by the kernels of memrank and the settings of the spec; whether it is left out."""
     params = next(stage for stage in spec.stages if isinstance(stage, TemporalSpec))
     ranker = next(stage for stage in spec.stages if isinstance(stage, RankerSpec))
     now = as_of.timestamp()
@@ -172,7 +172,7 @@ def evaluated(
 
 
 def _by_sql(text: str, points: Sequence[Point], fields: Fields, as_of: datetime) -> list[float | None]:
-    from memrank.stores.scratch import queried
+    from memrank.stores.scratch import one_by_one
 
     names = (fields.id, fields.relevance, fields.effective_at, fields.created_at, fields.memory_type)
     columns = (*names, fields.importance, fields.uses, fields.authority)
@@ -180,10 +180,8 @@ def _by_sql(text: str, points: Sequence[Point], fields: Fields, as_of: datetime)
         (k, one.relevance, one.effective_at, one.created_at, one.memory_type, one.importance, one.uses, one.authority)
         for k, one in enumerate(points)
     ]
-    found: dict[Any, Any] = {
-        row[0]: row[1] for row in queried(text, fields.table, columns, rows, {"as_of": as_of.timestamp()})
-    }
-    return [found.get(k) for k in range(len(points))]
+    found = one_by_one(text, fields.table, columns, rows, {"as_of": as_of.timestamp()})
+    return [cast("float", answer[0][1]) if answer else None for answer in found]
 
 
 def agreement(spec: Spec, formula: Formula, to: Format, text: str, fields: Fields, as_of: datetime | None) -> Agreement:
@@ -208,7 +206,7 @@ def agreement(spec: Spec, formula: Formula, to: Format, text: str, fields: Field
     )
 
 
-def _apart(raw: Floats, out: np.ndarray[Any, Any], theirs: Sequence[float | None]) -> tuple[float, int]:
+def _apart(raw: Floats, out: Bools, theirs: Sequence[float | None]) -> tuple[float, int]:
     """The largest difference where both score, and how many points only one of the two leaves out."""
     largest, disagreed = 0.0, 0
     for own, gone, other in zip(raw.tolist(), out.tolist(), theirs, strict=True):

@@ -194,7 +194,9 @@ def _remarks(
         yield "freshness is as computed: the model of temporal.v1 cannot be asked"
     if exported != "time-agnostic":
         yield "where no candidate at all has a date, memrank lets age not count"
-    yield "left out: namespaces, expires_at, valid_at, invalid_at and what is recorded after as_of: filter by them there"
+    if ranker.relevance_threshold > 0:
+        yield f"relevance_threshold {ranker.relevance_threshold:g} was set for the relevance of memrank's judge"
+    yield "left out: namespaces, expires_at, valid_at, invalid_at, what is recorded after as_of: filter by them there"
     yield "left out: supersession: an outdated value scores as any other"
     if any(stage.kind == "pruner.v1" for stage in spec.stages):
         yield "left out: the pruner, with its thresholds and its token budget"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memrank import artifact
 from memrank.checking import check_file
-from memrank.compiled import applied_file, with_state
+from memrank.compiled import with_state
 from memrank.errors import DataError, SpecError
 from memrank.spec import NAME_PATTERN, Spec
 from memrank.whatif import spec_of
@@ -21,7 +21,7 @@ def exported(path: str | os.PathLike[str]) -> Spec:
     """
     if Path(path).suffix.lower() == SUFFIX:
         return _of_artifact(Path(path))
-    return applied_file(check_file(path)).spec
+    return check_file(path).spec
 
 
 def _of_artifact(path: Path) -> Spec:

@@ -48,13 +48,13 @@ def sql_of(formula: Formula, fields: Fields | None = None) -> str:
         (
             *_heading(formula, names),
             "WITH memrank_given AS (",
-            f"  SELECT {_list(columns)}\n  FROM {_name(names.table)}",
+            f"  SELECT {_list(columns)}\n  FROM {_name(names.table)}",  # noqa: S608 - names are checked, texts quoted
             "), memrank_aged AS (",
-            f"  SELECT {within} FROM memrank_given",
+            f"  SELECT {within} FROM memrank_given",  # noqa: S608
             "), memrank_scored AS (",
-            f"  SELECT {shown}, {_list(parts)}\n  FROM memrank_aged",
+            f"  SELECT {shown}, {_list(parts)}\n  FROM memrank_aged",  # noqa: S608
             "), memrank_ranked AS (",
-            f"  SELECT {shown}, {', '.join(parts)}, {_composite(formula)} AS score\n  FROM memrank_scored",
+            f"  SELECT {shown}, {', '.join(parts)}, {_composite(formula)} AS score\n  FROM memrank_scored",  # noqa: S608
             ")",
             f"SELECT id, score, relevance, {', '.join(parts)}\nFROM memrank_ranked{_where(formula)}",
             "ORDER BY score DESC, COALESCE(effective_at, 0) DESC, id"

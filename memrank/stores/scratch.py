@@ -2,22 +2,27 @@
 
 import math
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TypeAlias
 
 Cell: TypeAlias = str | int | float | None
 
 
-def queried(
+def one_by_one(
     query: str, table: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], params: Mapping[str, Cell]
-) -> list[tuple[Cell, ...]]:
-    """What a query answers over a table of these rows. `exp` and `power` are there, however SQLite was built."""
-    with closing(sqlite3.connect(":memory:")) as connection:
+) -> Iterator[list[tuple[Cell, ...]]]:
+    """What a query answers over a table of the first row alone, of the second alone, and so on.
+
+    `exp` and `power` are there, however SQLite was built.
+    """
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.create_function("exp", 1, math.exp, deterministic=True)
         connection.create_function("power", 2, math.pow, deterministic=True)
-        named = ", ".join(f'"{column}"' for column in columns)
-        connection.execute(f'CREATE TABLE "{table}" ({named})')
-        marks = ", ".join("?" * len(columns))
-        connection.executemany(f'INSERT INTO "{table}" VALUES ({marks})', rows)
-        return connection.execute(query, params).fetchall()
+        names = [f'"{column}"' for column in columns]
+        connection.execute(f'CREATE TABLE "{table}" ({", ".join(names)})')
+        connection.execute(f'INSERT INTO "{table}" DEFAULT VALUES')
+        put = f'UPDATE "{table}" SET {", ".join(f"{name} = ?" for name in names)}'  # noqa: S608 - names of the caller
+        for row in rows:
+            connection.execute(put, row)
+            yield connection.execute(query, params).fetchall()

@@ -15,7 +15,6 @@ Json: TypeAlias = Mapping[str, Any]
 _COMBINED: dict[str, Callable[[float, float], float]] = {
     "multiply": lambda score, functions: score * functions,
     "sum": lambda score, functions: score + functions,
-    "replace": lambda score, functions: functions,
 }
 _ANCHORED = re.compile(r"(.+)\|\|-(\d+)s")
 
@@ -39,7 +38,7 @@ def _milliseconds(text: str) -> int:
 class _Document:
     def __init__(self, point: Point, fields: Fields, held: Held) -> None:
         self._held, self._relevance = held, point.relevance * fields.score_at_1
-        self._values = {
+        self._values: dict[str, Any] = {
             fields.effective_at: None if point.effective_at is None else round(point.effective_at * 1000),
             fields.created_at: None if point.created_at is None else round(point.created_at * 1000),
             fields.memory_type: point.memory_type,
@@ -86,12 +85,11 @@ class _Document:
 
     def _function(self, given: Json, score: float) -> float:
         weight = self._held(given.get("weight", 1.0))
-        ((kind, body),) = {
-            name: value for name, value in given.items() if name not in ("filter", "weight")
-        }.items() or (("weight", {}),)
+        rest = {name: body for name, body in given.items() if name not in ("filter", "weight")}
+        if not rest:
+            return weight
+        ((kind, body),) = rest.items()
         match kind:
-            case "weight":
-                return weight
             case "script_score":
                 return weight * self._script(body["script"], score)
             case "field_value_factor":

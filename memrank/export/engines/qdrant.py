@@ -48,6 +48,11 @@ class _Point:
         if "must_not" in expression or "key" in expression or "is_empty" in expression:
             return float(self._meets(expression))
         ((kind, given),) = expression.items()
+        if kind in ("exp_decay", "gauss_decay", "lin_decay"):
+            return self._decay(kind, given)
+        return self._computed(kind, given)
+
+    def _computed(self, kind: str, given: Any) -> float:
         match kind:
             case "sum":
                 return sum(map(self.value, given))
@@ -68,8 +73,6 @@ class _Point:
             case "datetime_key":
                 known = self._known(given)
                 return _seconds(known) if isinstance(known, str) else float(known)
-            case "exp_decay" | "gauss_decay" | "lin_decay":
-                return self._decay(kind, given)
         raise ValueError(f"no expression of an export: {kind}")
 
     def _over(self, given: Json) -> float:
