@@ -1,7 +1,8 @@
 """The formula as a Qdrant query: candidates that are fetched first, scored again by a formula over their payload.
 
-Formulas have neither conditions with two branches nor a least of two: a condition is 1 or 0, to be multiplied by, and
-absolute values do the rest. What is left out scores -1 and falls below `score_threshold`.
+Formulas have neither conditions with two branches nor a least of two: a condition is 1 or 0, to be multiplied by;
+absolute values and `lin_decay`, which stops at 0, do the rest. What is left out scores -1 and falls below
+`score_threshold`.
 """
 
 import math
@@ -59,7 +60,7 @@ class _Writer:
         if formula.relevance_threshold > 0:
             passed.append(_at_least(_sum(own, -formula.relevance_threshold)))
         if formula.stale_after is not None:
-            passed.append(_at_least(_sum(formula.stale_after, _negative(self._age(self._names.effective_at)))))
+            passed.append(_at_least(_sum(formula.stale_after, _negative(self._since(self._names.effective_at)))))
         whole = self._composite(_least(_positive(own), 1.0))
         return _sum(_product(*passed, _sum(whole, 1.0)), -1.0) if passed else whole
 
@@ -92,19 +93,19 @@ class _Writer:
         dated = {"must_not": [undated]}
         fresh: Expression = 1.0
         if curve.shape != "none":
-            age = self._age(self._names.effective_at)
-            grace = age if curve.offset == 0 else _positive(_sum(age, -curve.offset))
-            k = self._by_type(curve.size, lambda size: _kernel(curve, size, grace))
+            since = self._since(self._names.effective_at)
+            graced = since if curve.offset == 0 else _sum(since, -curve.offset)
+            k = self._by_type(curve.size, lambda size: _kernel(curve, size, graced))
             fresh = k if curve.floor == 0 else _sum(curve.floor, _product(1.0 - curve.floor, k))
             if curve.cutoff is not None:
-                fresh = _product(_at_least(_sum(curve.cutoff, _negative(age))), fresh)
+                fresh = _product(_at_least(_sum(curve.cutoff, _negative(since))), fresh)
         known = _product(dated, fresh)
         return known if formula.undated == 0 else _sum(known, _product(formula.undated, undated))
 
-    def _age(self, field: str) -> Json:
-        """Seconds since a time; 0 for the future, and for what has none."""
+    def _since(self, field: str) -> Json:
+        """Seconds since a time, below 0 for the future; 0 for what has none."""
         self._defaults[field] = self._now
-        return _positive(_sum({"datetime": self._now}, _negative({"datetime_key": field})))
+        return _sum({"datetime": self._now}, _negative({"datetime_key": field}))
 
     def _by_type(self, values: ByType, of: Callable[[float], Expression]) -> Expression:
         if not values.named:
@@ -119,19 +120,22 @@ class _Writer:
         self._defaults |= {names.importance: DEFAULT, names.uses: 0}
         base = _product(SCALE, names.importance)
         if worth.decay != "none":
-            age = self._age(names.created_at)
-            base = _product(base, self._by_type(worth.rate, lambda rate: _left(worth, rate, age)))
+            since = self._since(names.created_at)
+            base = _product(base, self._by_type(worth.rate, lambda rate: _left(worth, rate, since)))
         points = _sum(base, _least(_product(worth.boost_per_use, names.uses), worth.boost_cap))
-        clamped = _least(_most(points, worth.floor), worth.ceiling)
-        return _product(1.0 / SCALE, clamped)
+        # Below the ceiling by so much; above the floor by what is left of the distance between the two.
+        below, room = _short_of(points, worth.ceiling), worth.ceiling - worth.floor
+        return _product(1.0 / SCALE, _sum(worth.floor, _short_of(below, room)))
 
 
-def _kernel(curve: Curve, size: float, age: Json) -> Expression:
+def _kernel(curve: Curve, size: float, graced: Json) -> Expression:
+    """k of an age less its grace, which may be below 0."""
+    age = _positive(graced)
     match curve.shape:
         case "none":
             return 1.0
         case "cliff":
-            return _at_least(_sum(size, _negative(age)))
+            return _at_least(_sum(size, _negative(graced)))
         case "linear":
             return {"lin_decay": {"x": age, "scale": size / 2.0, "midpoint": 0.5}}
         case "exponential":
@@ -146,14 +150,15 @@ def _kernel(curve: Curve, size: float, age: Json) -> Expression:
     return {"exp": _product(-math.log(2.0), {"pow": {"base": of_size, "exponent": curve.power}})}
 
 
-def _left(worth: Worth, rate: float, age: Json) -> Expression:
+def _left(worth: Worth, rate: float, since: Json) -> Expression:
     """What age leaves of importance."""
     if rate == 0:
         return 1.0
+    if rate == 1 and worth.decay == "exponential":
+        return _at_least(_negative(since))
+    age = _positive(since)
     if worth.decay == "linear":
         return {"lin_decay": {"x": age, "scale": MONTH / rate / 2.0, "midpoint": 0.5}}
-    if rate == 1:
-        return _at_least(_negative(age))
     half_life = MONTH * math.log(2.0) / -math.log1p(-rate)
     return {"exp_decay": {"x": age, "scale": half_life, "midpoint": 0.5}}
 
@@ -179,14 +184,14 @@ def _positive(x: Expression) -> Json:
     return _product(0.5, _sum(x, {"abs": x}))
 
 
+def _short_of(x: Expression, most: float) -> Json:
+    """max(0, most - x) of an x that is 0 or more."""
+    return _product(most, {"lin_decay": {"x": x, "scale": most / 2.0, "midpoint": 0.5}} if most > 0 else 0.0)
+
+
 def _least(x: Expression, most: float) -> Json:
-    """min(x, most) = most - max(0, most - x)."""
-    return _sum(most, _negative(_positive(_sum(most, _negative(x)))))
-
-
-def _most(x: Expression, least: float) -> Json:
-    """max(x, least) = least + max(0, x - least)."""
-    return _sum(least, _positive(_sum(x, -least)))
+    """min(x, most) of an x that is 0 or more."""
+    return _sum(most, _negative(_short_of(x, most)))
 
 
 def _at_least(x: Expression) -> Json:

@@ -6,7 +6,6 @@ Guards keep every `exp` and `power` within what a double holds: Postgres raises 
 import math
 from collections.abc import Callable, Mapping
 
-from memrank.errors import UsageError
 from memrank.export.fields import Fields
 from memrank.export.formula import ByType, Curve, Formula, Worth
 from memrank.score.importance import DEFAULT, SCALE
@@ -212,6 +211,4 @@ def _name(name: str) -> str:
 
 
 def _text(value: str) -> str:
-    if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise UsageError("a memory type holds a character that no SQL text can", hint="give the type another name")
     return "'" + value.replace("'", "''") + "'"

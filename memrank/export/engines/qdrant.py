@@ -7,6 +7,7 @@ number fails, as it does there.
 import math
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from memrank.export.engines.point import Held, Point, double
@@ -24,6 +25,7 @@ def queried(body: Json, point: Point, fields: Fields, held: Held = double) -> fl
     return None if found < held(body.get("score_threshold", -math.inf)) else found
 
 
+@lru_cache(maxsize=64)
 def _seconds(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
@@ -57,7 +59,7 @@ class _Point:
             case "sum":
                 return sum(map(self.value, given))
             case "mult":
-                return math.prod(map(self.value, given))
+                return self._product(given)
             case "neg":
                 return -self.value(given)
             case "abs":
@@ -74,6 +76,14 @@ class _Point:
                 known = self._known(given)
                 return _seconds(known) if isinstance(known, str) else float(known)
         raise ValueError(f"no expression of an export: {kind}")
+
+    def _product(self, factors: Any) -> float:
+        whole = 1.0
+        for factor in factors:
+            whole *= self.value(factor)
+            if whole == 0:  # what follows is not looked at, so that a condition can spare it
+                return 0.0
+        return whole
 
     def _over(self, given: Json) -> float:
         left = self.value(given["left"])
