@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from memrank.cli import collector
+from memrank.cli.artifact_export import export
 from memrank.cli.output import FILE, deliver, json_text
 
 DIFFERENT = 1
@@ -12,7 +13,7 @@ DIFFERENT = 1
 
 @click.group()
 def artifact() -> None:
-    """Compiled artifacts: show one, compare two."""
+    """Compiled artifacts: show one, compare two, export one as a query of another engine."""
 
 
 @artifact.command()
@@ -53,3 +54,6 @@ def diff(one: str, other: str, as_json: bool) -> None:
         deliver([f"{difference_text(found, (one, other), seen())}\n"], None)
     if found:
         raise click.exceptions.Exit(DIFFERENT)
+
+
+artifact.add_command(export)
