@@ -24,10 +24,10 @@ from memrank.pipeline import Pipeline
 from memrank.score.intervals import Bootstrap, Difference
 from memrank.spec import Spec
 from memrank.speccompile import CompileSpec
+from memrank.tune.aims import Aims, Bound
 from memrank.tune.judge import library_version
-from memrank.tune.measures import mixed
 from memrank.tune.parts import Parts, leaks, parts_of
-from memrank.tune.problem import Bound, Problem
+from memrank.tune.problem import Problem
 from memrank.tune.search import Candidate, Found, Step, search
 from memrank.types import Floats
 from memrank.version import __version__
@@ -247,7 +247,8 @@ class _Runner:
     def _objective(self, report: Report) -> Floats:
         """What is to be raised, for each query; NaN where no metric of it applies."""
         rows = [{} if isinstance(one, Unscored) else one.values for one in report.outcomes]
-        total = mixed(self.aims, {name: np.array([row.get(name, math.nan) for row in rows]) for name in self.aims})
+        found = {name: np.array([row.get(name, math.nan) for row in rows]) for name in self.aims}
+        total = Aims(objective=self.aims, constraints={}).of_queries(found)
         if np.isnan(total).all():
             raise DataError(f"no query of a part has labels for {', '.join(self.aims)}")
         return total

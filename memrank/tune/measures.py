@@ -209,22 +209,6 @@ class Labels:
         return value
 
 
-def mixed(weights: Mapping[str, float], found: Mapping[str, Floats]) -> Floats:
-    """The weighted sum of metrics, each of shape (queries,), for every query; NaN where none applies.
-
-    Its mean is the weighted sum of the metrics' means, each over the queries that it applies to. Of a metric of which
-    less is better, the weight counts against.
-    """
-    applies = np.stack([~np.isnan(found[name]) for name in weights])
-    some = np.asarray(applies.any(axis=0), dtype=np.bool_)
-    total = np.zeros(len(some))
-    for (name, weight), applied in zip(weights.items(), applies, strict=True):
-        if applied.any():
-            scale = 1.0 if len(weights) == 1 else float(some.sum() / applied.sum())
-            total += np.where(applied, weight * sign(name) * scale * np.where(applied, found[name], 0.0), 0.0)
-    return np.where(some, total, np.nan)
-
-
 def sign(name: str) -> float:
     """1, or -1 for a measure of which less is better."""
     return -1.0 if lower_is_better(name) else 1.0

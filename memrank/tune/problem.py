@@ -22,9 +22,10 @@ from memrank.spec import PrefilterSpec, RankerSpec, Spec, TemporalSpec
 from memrank.stages.ranker import Ranker
 from memrank.stages.temporal import Temporal
 from memrank.tenant import Rows
+from memrank.tune.aims import Aims, Bound
 from memrank.tune.judging import Judging
 from memrank.tune.kept import Kept
-from memrank.tune.measures import Labels, Ranked, mixed
+from memrank.tune.measures import Labels, Ranked
 from memrank.tune.pools import Pools, read
 from memrank.tune.scoring import OUT, Pairs, Scoring, inherited
 from memrank.types import Bools, Floats
@@ -35,23 +36,6 @@ UNLIKELY = 0.02
 """Pairs below this likelihood are not kept: no threshold that is searched is lower."""
 KEPT_JUDGES, KEPT_POOLS = 64, 6
 """How many judgements and how many prefilters are remembered."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """What a metric must keep, on the mean over the queries it applies to."""
-
-    min: float | None = None
-    max: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Aims:
-    """What is to be raised, and what must be kept on the way."""
-
-    objective: Mapping[str, float]
-    """Metric to weight; of a metric of which less is better, the weight counts against."""
-    constraints: Mapping[str, Bound]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +129,7 @@ class Problem:
         NaN where no metric of it applies. Of several metrics, the mean over the other queries is the weighted sum of
         the metrics' means.
         """
-        return np.stack([self._objective(self._metrics(values, self.aims.objective)) for values in settings])
+        return np.stack([self.aims.of_queries(self._metrics(values, self.aims.objective)) for values in settings])
 
     def metrics(self, settings: Sequence[Values], names: Sequence[str]) -> dict[str, Floats]:
         """Metric to its values, shape (settings, queries), NaN where it does not apply."""
@@ -154,15 +138,15 @@ class Problem:
 
     def worth(self, values: Values) -> tuple[float, float]:
         """(violation, objective) of a setting: by how much its constraints are missed in all, and the mean."""
-        return self._worth(self._metrics(values, (*self.aims.objective, *self.aims.constraints)))
+        return self.aims.worth(self._metrics(values, (*self.aims.objective, *self.aims.constraints)))
 
     def exact(self, values: Values) -> Floats:
         """The objective of each query as the stages themselves rank it, shape (queries,): nothing is approximated."""
-        return self._objective(self.exact_metrics(values, tuple(self.aims.objective)))
+        return self.aims.of_queries(self.exact_metrics(values, tuple(self.aims.objective)))
 
     def exact_worth(self, values: Values) -> tuple[float, float]:
         """As `worth`, as the stages themselves rank."""
-        return self._worth(self.exact_metrics(values, (*self.aims.objective, *self.aims.constraints)))
+        return self.aims.worth(self.exact_metrics(values, (*self.aims.objective, *self.aims.constraints)))
 
     def exact_metrics(self, values: Values, names: Sequence[str]) -> dict[str, Floats]:
         """As `metrics`, of one setting, as the stages themselves rank."""
@@ -302,19 +286,6 @@ class Problem:
             size=pools.pool.size,
         )
 
-    def _objective(self, found: Mapping[str, Floats]) -> Floats:
-        return mixed(self.aims.objective, found)
-
-    def _worth(self, found: Mapping[str, Floats]) -> tuple[float, float]:
-        missed = 0.0
-        for name, bound in self.aims.constraints.items():
-            mean = _mean(found[name])
-            if bound.max is not None and mean > bound.max:
-                missed += mean - bound.max
-            if bound.min is not None and mean < bound.min:
-                missed += bound.min - mean
-        return missed, _mean(self._objective({name: found[name] for name in self.aims.objective}))
-
 
 class _Staged:
     """One spec's own stages on pools that were read."""
@@ -377,8 +348,3 @@ def _count(flags: Bools) -> Floats:
     if flags.shape[1] < 256:  # so many fit into a byte
         return np.asarray(np.einsum("ij->i", flags.view(np.uint8)), dtype=np.float64)
     return np.asarray(flags.sum(axis=1), dtype=np.float64)
-
-
-def _mean(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else 0.0

@@ -172,7 +172,7 @@ class _Run:
     def _round(self, turn: int) -> None:
         steps = (
             (self.judge, self._fit_judge),
-            (self.fusion, self._step_fusion),
+            (self.fusion if turn == 0 else (), self._step_fusion),  # each value costs a new reading
             (self.judge, lambda: self._refine(self.judge, JUDGE_STEPS, "judge")),
             (self.plain, lambda: self._evolve(turn)),
             (self.plain, lambda: self._refine(self.plain, STEPS, "refinement")),
