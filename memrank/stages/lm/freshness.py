@@ -12,7 +12,7 @@ from memrank.lmanswers import Repairs, share, text
 from memrank.slate import JUDGES, Column, Slate
 from memrank.speclm import LmSpec
 from memrank.stages.judged import Timed
-from memrank.stages.lm.asking import ask, batches
+from memrank.stages.lm.asking import ask, batches, prepared
 from memrank.stages.lm.demos import FRESHNESS
 from memrank.stages.lm.keeping import Keeper
 from memrank.stages.lm.ranking import told
@@ -65,7 +65,7 @@ class LmFreshness(dspy.Module):  # type: ignore[misc]
             notes = Notes()
             notes.add("info", "temporal", "no_lm", "no model was asked: freshness is as code computes it")
             return Timed(said=said, by_model=by_model, failed=failed, suspected=suspected, notes=notes)
-        picked = _open(slate)
+        picked, beyond = np.split(_open(slate), [prepared(self._spec)])
         called = names([slate.memory(int(k)).id for k in picked])
         place = dict(zip(called, picked.tolist(), strict=True))
         views = {}
@@ -90,15 +90,16 @@ class LmFreshness(dspy.Module):  # type: ignore[misc]
             found = judged.get(name)
             by_model[k], failed[k] = found is not None, found is None
             said[k] = 0.0 if found is None else found.freshness
+        failed[beyond] = True
         gap = np.abs(said - slate[Column.RECENCY])[by_model]
         return Timed(
             said=said,
             by_model=by_model,
             failed=failed,
             suspected=suspected,
-            notes=told(answers, "temporal", "embedded", int(suspected.sum())),
+            notes=told(answers, "temporal", "embedded", int(suspected.sum()), len(beyond)),
             figures={
-                "time_sent": len(picked) - len(kept),
+                "time_sent": len(picked) + len(beyond) - len(kept),
                 "time_kept": len(kept),
                 "freshness_gap": float(gap.mean()) if len(gap) else 0.0,
             },

@@ -6,13 +6,14 @@ from typing import Any
 import dspy
 import numpy as np
 
+from memrank.errors import LmBudget
 from memrank.lmanswers import Judgement
 from memrank.score.guard import must_be_checked
 from memrank.score.positions import position_bias
 from memrank.slate import JUDGES, Column, Slate
 from memrank.speclm import LmSpec
 from memrank.stages.judged import Judged
-from memrank.stages.lm.asking import Answers
+from memrank.stages.lm.asking import Answers, prepared
 from memrank.stages.lm.demos import RANKING
 from memrank.stages.lm.keeping import Keeper
 from memrank.stages.lm.questions import Checks, Panel
@@ -68,6 +69,7 @@ class LmRelevance(dspy.Module):  # type: ignore[misc]
             notes.add("info", "ranker", "no_lm", "no model was asked: the embedded judge's relevance counts")
             return Judged(relevance=first, by_model=none, failed=none, suspected=none, notes=notes)
         picked = self._pick(slate, first)
+        picked, beyond = np.split(picked, [prepared(self._spec)])
         called = names([slate.memory(int(k)).id for k in picked])
         place = dict(zip(called, picked.tolist(), strict=True))
         views = {name: shown(slate.memory(k), name) for name, k in place.items()}
@@ -78,6 +80,8 @@ class LmRelevance(dspy.Module):  # type: ignore[misc]
         relevance, by_model, failed, suspected = first.copy(), none.copy(), none.copy(), none.copy()
         said: dict[int, str] = {}
         rising: dict[str, float] = {}
+        failed[beyond] = True
+        relevance[beyond] = first[beyond] if self._spec.on_error == "embedded" else 0.0
         for name, k in place.items():
             suspected[k] = views[name].suspected
             found = asked.judged.get(name)
@@ -90,7 +94,7 @@ class LmRelevance(dspy.Module):  # type: ignore[misc]
             said[k] = found.justification
             if must_be_checked(float(relevance[k]), float(first[k])):
                 rising[name] = found.relevance
-        notes = told(asked.answers, "ranker", self._spec.on_error, int(suspected.sum()))
+        notes = told(asked.answers, "ranker", self._spec.on_error, int(suspected.sum()), len(beyond))
         checks = panel.check(rising, query, views)
         for name in (*checks.caught, *checks.unknown):
             k = place[name]
@@ -109,7 +113,7 @@ class LmRelevance(dspy.Module):  # type: ignore[misc]
             justifications=said,
             notes=notes,
             figures={
-                "sent": len(picked) - asked.kept,
+                "sent": len(picked) + len(beyond) - asked.kept,
                 "kept": asked.kept,
                 "checked": len(rising) if self._spec.decoys else 0,
                 "caught": len(checks.caught),
@@ -130,13 +134,18 @@ def recorded(slate: Slate) -> Judged:
     )
 
 
-def told(answers: Answers[Any], stage: str, on_error: str, suspected: int = 0) -> Notes:
-    """A note of each kind of failure, of repairs, and of texts that tried to instruct."""
+def told(answers: Answers[Any], stage: str, on_error: str, suspected: int = 0, beyond: int = 0) -> Notes:
+    """A note of each kind of failure, of those `beyond` what the calls of a read reach for, of repairs, and of texts
+    that tried to instruct.
+    """
     notes = Notes()
     instead = "the embedded judge's word counts" if on_error == "embedded" else "they count as 0"
     for code in sorted(set(answers.failed.values())):
         count = sum(one == code for one in answers.failed.values())
         notes.add("failure", stage, code, f"{answers.details.get(code, code)}; {instead}", count)
+    if beyond:
+        spent = "the calls of this read are spent (raise lm.max_calls)"
+        notes.add("failure", stage, LmBudget.code, f"{spent}; {instead}", beyond)
     for code, count in sorted(answers.repairs.items()):
         notes.add("repair", stage, f"lm_{code}", f"the model's answer was repaired: {code}", count)
     if suspected:
