@@ -4,7 +4,7 @@ import itertools
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
@@ -175,19 +175,32 @@ def _by_sql(text: str, points: Sequence[Point], fields: Fields, as_of: datetime)
     from memrank.stores.scratch import one_by_one
 
     names = (fields.id, fields.relevance, fields.effective_at, fields.created_at, fields.memory_type)
-    columns = (*names, fields.importance, fields.uses, fields.authority)
-    rows = [
-        (k, one.relevance, one.effective_at, one.created_at, one.memory_type, one.importance, one.uses, one.authority)
-        for k, one in enumerate(points)
-    ]
-    found = one_by_one(text, fields.table, columns, rows, {"as_of": as_of.timestamp()})
+    columns = tuple(dict.fromkeys((*names, fields.importance, fields.uses, fields.authority)))
+    rows = [_row(k, point, fields) for k, point in enumerate(points)]
+    cells = [[row[column] for column in columns] for row in rows]
+    found = one_by_one(text, fields.table, columns, cells, {"as_of": as_of.timestamp()})
     return [cast("float", answer[0][1]) if answer else None for answer in found]
+
+
+def _row(k: int, point: Point, fields: Fields) -> dict[str, str | int | float | None]:
+    return {
+        fields.id: k,
+        fields.relevance: point.relevance,
+        fields.created_at: point.created_at,
+        fields.effective_at: point.effective_at,
+        fields.memory_type: point.memory_type,
+        fields.importance: point.importance,
+        fields.uses: point.uses,
+        fields.authority: point.authority,
+    }
 
 
 def agreement(spec: Spec, formula: Formula, to: Format, text: str, fields: Fields, as_of: datetime | None) -> Agreement:
     """How far an exported text is from memrank, over `sample` points."""
     now = as_of or SAMPLE_AS_OF
     points = sample(formula, now)
+    if fields.created_at == fields.effective_at:
+        points = [replace(point, created_at=point.effective_at) for point in points]
     raw, out = ours(spec, formula, points, now)
     theirs = evaluated(to, text, points, fields, now)
     single_precision, at_the_edge = None, 0

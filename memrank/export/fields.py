@@ -47,7 +47,20 @@ class Fields:
                     hint=f"FIELD=NAME with a field of {', '.join(known)}, and a name of letters, digits, _ and dots",
                 )
             found[name] = value
-        return replace(self, **found)  # type: ignore[arg-type]  # names of fields that hold texts
+        names = replace(self, **found)  # type: ignore[arg-type]  # names of fields that hold texts
+        names.refuse_shared()
+        return names
+
+    def refuse_shared(self) -> None:
+        """Raises UsageError where two fields have one name; but effective_at may be created_at."""
+        seen = {self.effective_at.lower(): "effective_at"}
+        for one in fields(self):
+            if one.metadata or one.name in ("table", "effective_at"):
+                continue
+            name = getattr(self, one.name).lower()  # SQL tells no case apart
+            if name in seen and {one.name, seen[name]} != {"created_at", "effective_at"}:
+                raise UsageError(f"--field: {seen[name]} and {one.name} are both {name}", hint="a name for each")
+            seen[name] = one.name
 
 
 def moment_text(as_of: datetime | None) -> str:

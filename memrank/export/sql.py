@@ -6,6 +6,7 @@ Guards keep every `exp` and `power` within what a double holds: Postgres raises 
 import math
 from collections.abc import Callable, Mapping
 
+from memrank.errors import UsageError
 from memrank.export.fields import Fields
 from memrank.export.formula import ByType, Curve, Formula, Worth
 from memrank.score.importance import DEFAULT, SCALE
@@ -16,10 +17,15 @@ VANISHED = 1000.0
 AUTHORITY = 0.5
 """Stands in for authority that is not stated."""
 
+RESERVED = ("memrank_", "sqlite_")
+"""Beginnings of names that are the query's, or SQLite's, own."""
+
 
 def sql_of(formula: Formula, fields: Fields | None = None) -> str:
-    """The query. Its parameter is `:as_of`, epoch seconds."""
+    """The query. Its parameter is `:as_of`, epoch seconds. Raises UsageError for a name that SQL does not take."""
     names = fields or Fields()
+    if names.table.lower().startswith(RESERVED):
+        raise UsageError(f"{names.table}: a table of this name hides behind the query's own", hint="a view of it")
     typed = bool(formula.curve.size.named) or (formula.worth is not None and bool(formula.worth.rate.named))
     columns = {
         "id": _name(names.id),
@@ -207,7 +213,9 @@ def _double(expression: str) -> str:
 
 
 def _name(name: str) -> str:
-    return ".".join(f'"{part}"' for part in name.split("."))
+    if "." in name:
+        raise UsageError(f"{name}: a name in SQL holds no dot here", hint="a view, or the search path of the schema")
+    return f'"{name}"'
 
 
 def _text(value: str) -> str:

@@ -119,13 +119,32 @@ def test_a_type_is_a_quoted_text_in_sql() -> None:
 def test_fields_are_renamed() -> None:
     fields = Fields().named(["memory_type=meta.kind", "table=kept"])
     assert (fields.memory_type, fields.table, fields.id) == ("meta.kind", "kept", "id")
-    assert '"meta"."kind"' in sql_of(formula_of(spec(", half_life: {default: 1d, price: 2d}")), fields)
+    formula = formula_of(spec(", half_life: {default: 1d, price: 2d}"))
+    assert '"meta.kind"' in json.dumps(qdrant_of(formula, fields))
+    with pytest.raises(UsageError, match="no dot"):
+        sql_of(formula, fields)
 
 
 @pytest.mark.parametrize("wrong", ["", "id", "nothing=x", "score_at_1=2", "id=", 'id=a"b', "id=1a", "id=a.", "id=a b"])
 def test_other_names_are_refused(wrong: str) -> None:
     with pytest.raises(UsageError, match="names no field"):
         Fields().named([wrong])
+
+
+def test_two_fields_share_no_name_but_the_two_times() -> None:
+    assert Fields().named(["effective_at=created_at"]).effective_at == "created_at"
+    with pytest.raises(UsageError, match="effective_at and authority are both when"):
+        Fields().named(["effective_at=when", "authority=when"])
+    with pytest.raises(UsageError, match="are both id"):
+        Fields().named(["authority=ID"])
+    with pytest.raises(UsageError, match="are both importance"):
+        Fields().named(["authority=importance"])
+
+
+@pytest.mark.parametrize("table", ["memrank_given", "SQLITE_master"])
+def test_a_table_that_the_query_would_hide_is_refused(table: str) -> None:
+    with pytest.raises(UsageError, match="hides behind"):
+        sql_of(formula_of(spec()), Fields(table=table))
 
 
 def artifact_of(folder: Path, **changes: Any) -> Path:
