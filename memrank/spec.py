@@ -13,9 +13,10 @@ from memrank.pertype import DurationPerType, PerType, RatePerType, ShareOfType
 from memrank.specbase import Section
 from memrank.speccalibration import CalibrationSpec
 from memrank.speccoefficients import CoefficientsSpec
+from memrank.speccompile import CompileSpec
 from memrank.speclm import LmSpec
 from memrank.specreads import ReadsSpec, ReviewSpec
-from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, Metric, MetricKey, Points, Share, Time
+from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, MetricKey, Points, Share, Time
 from memrank.types import Sensitivity
 
 SUM_TOLERANCE = 1e-6
@@ -326,13 +327,6 @@ class EvaluateSpec(Section):
         default_factory=dict, json_schema_extra={"propertyNames": {"pattern": METRIC}}
     )
     """Metric to the bounds it must keep."""
-
-
-class CompileSpec(Section):
-    objective: Metric = "nDCG@10"
-    """The metric that compiling raises."""
-    optimizer: Literal["weights"] = "weights"
-    """What is tuned."""
 
 
 StageSpec = Annotated[PrefilterSpec | TemporalSpec | RankerSpec | PrunerSpec, Field(discriminator="kind")]

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from memrank.artifact import Artifact, State
+from memrank.artifact import Artifact, Measured, State
 from memrank.calibration import calibrated, calibration_of
 from memrank.compiled import bound_json, made_with, with_state
 from memrank.errors import DataError, MemrankError, UsageError
@@ -125,7 +125,7 @@ def calibrate(spec: Spec, build: Callable[[Spec], Pipeline], evalset: Evalset, o
             "store_version": store.store_version() if store is not None else "",
         },
         state=state,
-        metrics={"before": _finite(before), "after": _finite(after)},
+        metrics={"before": measured(before), "after": measured(after)},
     )
     return Calibrated(
         artifact=artifact,
@@ -208,13 +208,17 @@ def _number(state: State, name: str) -> float:
     return value if isinstance(value, float) else math.nan
 
 
-def _finite(figures: Mapping[str, Figure]) -> dict[str, float]:
-    """What of the figures says the same each time: no latencies."""
+def measured(figures: Mapping[str, Figure]) -> dict[str, Measured]:
+    """What of the figures says the same each time, for an artifact: no latencies."""
     return {
-        name: figure.value
+        name: Measured(value=figure.value, low=_told(figure.low), high=_told(figure.high), n=figure.n)
         for name, figure in figures.items()
         if math.isfinite(figure.value) and not name.startswith("latency_")
     }
+
+
+def _told(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 @dataclass(kw_only=True)
