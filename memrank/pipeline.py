@@ -274,20 +274,16 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         found = self._reads.cache if self._reads is not None else None
         return None if found is None else found.info()
 
-    def candidates(
-        self,
-        query: str,
-        *,
-        as_of: str | datetime | None = None,
-        namespace: str | None = None,
-        filters: Mapping[str, str | Sequence[str]] | None = None,
-    ) -> Slate:
-        """The pool of a query as the prefilter leaves it, before anything is judged: what fitting starts from."""
-        pool: Slate = self._stages()[0](self.opened(query, as_of=as_of, namespace=namespace, filters=filters))
+    def candidates(self, query: str | None = None, **arguments: Any) -> Slate:
+        """The pool of a query as the prefilter leaves it, before anything is judged: what fitting starts from.
+
+        For `as_of`, `namespace`, `filters` and the rest of a query see `forward`.
+        """
+        pool: Slate = self._stages()[0](self.opened(query, **arguments))
         return pool
 
     def opened(self, query: str | None = None, **arguments: Any) -> Slate:
-        """All that a read may see, before any stage has run; for the arguments see `candidates` and `forward`."""
+        """All that a read may see, before any stage has run; arguments as of `candidates`."""
         asked = ask(query, **arguments)
         return _open(asked, self._snapshot(asked, None), Limits(), np.empty(0, dtype=np.int64))
 

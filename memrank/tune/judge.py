@@ -15,13 +15,18 @@ from memrank.score.relevance import LEVEL, ORDER, combine, level_features, order
 from memrank.stages.ranker import judged_columns
 from memrank.tune.parameters import Number, Parameter, rounded
 from memrank.tune.problem import Problem, Values
+from memrank.tenant import Rows
 from memrank.types import Floats
 
 PULLS = (0.005, 0.02, 0.05, 0.2, 1.0)
 """Strengths of the pull towards the coefficients of the start, from weak to strong; the folds choose."""
 LEVEL_PULL = 0.01
 FOLDS = 4
-ORDER_PATH, LEVEL_PATH, INTERCEPT = "ranker.coefficients.order.", "ranker.coefficients.level.", "ranker.coefficients.intercept"
+ORDER_PATH, LEVEL_PATH, INTERCEPT = (
+    "ranker.coefficients.order.",
+    "ranker.coefficients.level.",
+    "ranker.coefficients.intercept",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +35,8 @@ class _Listed:
 
     x: Floats
     y: Floats
-    start: np.ndarray  # type: ignore[type-arg]
-    query: np.ndarray  # type: ignore[type-arg]
+    start: Rows
+    query: Rows
 
 
 def library_version() -> str:
@@ -121,7 +126,7 @@ def chosen_pull(problem: Problem, free: Sequence[Parameter], values: Values) -> 
     return best, tried
 
 
-def inner_folds(groups: Sequence[str], count: int) -> list[np.ndarray]:  # type: ignore[type-arg]
+def inner_folds(groups: Sequence[str], count: int) -> list[Rows]:
     """Places of the queries in `count` parts of about equal size (fewer for fewer groups), no group in two of them."""
     sizes: dict[str, int] = {}
     for group in groups:
@@ -146,7 +151,9 @@ def _listed(problem: Problem, values: Values) -> _Listed | None:
     if not xs:
         return None
     start = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    return _Listed(x=np.concatenate(xs), y=np.concatenate(ys), start=start, query=np.repeat(np.arange(len(sizes)), sizes))
+    return _Listed(
+        x=np.concatenate(xs), y=np.concatenate(ys), start=start, query=np.repeat(np.arange(len(sizes)), sizes)
+    )
 
 
 def _limits(parameter: Parameter | None, own: float) -> tuple[float, float]:
@@ -160,5 +167,3 @@ def _minimum(loss: object, start: Floats, limits: Sequence[tuple[float, float]])
 
     found: list[float] = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits).x.tolist()
     return found
-
-

@@ -1,4 +1,4 @@
-"""What a search reads once: the pools of all queries as padded arrays, as the prefilter and the temporal stage left them.
+"""What a search reads once: the pools of all queries as padded arrays, as prefilter and temporal stage left them.
 
 Row q is a query; its candidates stand from the left in the order in which ties are broken, so that a candidate's place
 is one more than the number of those that score higher, or the same further left. Beyond its pool a row is dead.

@@ -212,9 +212,7 @@ class _Run:
         return found
 
     def _tell(self, what: str) -> None:
-        step = Step(
-            evaluations=self.spent, what=what, objective=self.best.objective, violation=self.best.violation
-        )
+        step = Step(evaluations=self.spent, what=what, objective=self.best.objective, violation=self.best.violation)
         last = self.history[-1] if self.history else None
         if last is None or (last.what, last.objective, last.violation) != (what, step.objective, step.violation):
             self.history.append(step)
@@ -251,7 +249,7 @@ class _Run:
 
         base = self.best.values
         size = max(24, 6 * len(self.plain))
-        room = (self.left - self.spent) * 2 // 3 // (1 if turn else 1)
+        room = (self.left - self.spent) * 2 // 3
         generations = min(room // size - 1, 60 if turn == 0 else 20)
         if generations < 1:
             return
@@ -365,3 +363,13 @@ def _beside(parameter: Parameter, values: Mapping[str, Number], share: float) ->
     place = _place(parameter, own)
     tried = (_value(parameter, min(max(place + way * share * (high - low), low), high)) for way in (-1, 1))
     return [value for value in dict.fromkeys(tried) if value != own]
+
+
+def along(parameter: Parameter, value: float, points: int) -> tuple[list[float], list[float]]:
+    """Values below and above one, each the further away the later, up to the bounds."""
+    low, high = _span(parameter)
+    place = _place(parameter, value)
+    ways = (low - place, high - place)
+    sides = ([float(_value(parameter, place + far * (k / points) ** 2)) for k in range(1, points + 1)] for far in ways)
+    below, above = ([one for one in dict.fromkeys(side) if one != value] for side in sides)
+    return below, above
