@@ -86,7 +86,7 @@ FUSION = tuple(path for path in _BOUNDS if path.startswith("prefilter."))
 
 def parameters(
     spec: Spec,
-    free: Sequence[str] | Mapping[str, Sequence[Number]] = DEFAULT_FREE,
+    free: Sequence[str] | Mapping[str, Sequence[Number] | None] = DEFAULT_FREE,
     *,
     types: Sequence[str] = (),
 ) -> tuple[Parameter, ...]:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from memrank.specbase import Section
 from memrank.specvalues import METRIC, Count, Metric, MetricKey
@@ -12,7 +12,7 @@ FREE_GROUPS = ("composite", "half_life", "kernel", "thresholds", "fusion", "impo
 """Those of `parameters`, which brings numpy: checking a spec does without."""
 DEFAULT_FREE = ("composite", "half_life", "thresholds", "fusion")
 STAGES = ("prefilter", "temporal", "ranker", "pruner")
-BY_METRIC = {"propertyNames": {"pattern": METRIC}}
+BY_METRIC: dict[str, JsonValue] = {"propertyNames": {"pattern": METRIC}}
 
 
 def _free(name: str) -> str:

@@ -99,11 +99,11 @@ def calibrate(spec: Spec, build: Callable[[Spec], Pipeline], evalset: Evalset, o
     if options.target_precision is not None:
         threshold = for_precision(said, relevant, options.target_precision)
     rules = spec.review
-    state = _state(ranker, section, _mapped(section, threshold), rules.top_score_below, rules.ambiguity_margin)
+    state = state_of(ranker, section, mapped(section, threshold), rules.top_score_below, rules.ambiguity_margin)
     fitted = build(with_state(spec, state))
     if options.review_rate is not None:
         below, margin = for_review_rate(run.review(fitted, FITTED_ON), rules, options.review_rate)
-        state = _state(ranker, section, _mapped(section, threshold), below, margin)
+        state = state_of(ranker, section, mapped(section, threshold), below, margin)
         fitted = build(with_state(spec, state))
     (before, said_before), (after, said_after) = (run.figures(pipeline, HELD_OUT) for pipeline in (plain, fitted))
     then = {
@@ -183,7 +183,7 @@ def _said_for(section: CalibrationSpec | None, threshold: float) -> float:
     return float(calibration_of(section).undo(np.array([threshold]))[0])
 
 
-def _mapped(section: CalibrationSpec, threshold: float) -> float:
+def mapped(section: CalibrationSpec, threshold: float) -> float:
     """A threshold on what the judge says, as one on calibrated relevance: it leaves out the same memories.
 
     0 stays 0: nothing is to be left out.
@@ -191,7 +191,7 @@ def _mapped(section: CalibrationSpec, threshold: float) -> float:
     return float(calibrated(section, np.array([threshold]))[0]) if threshold > 0 else 0.0
 
 
-def _state(
+def state_of(
     ranker: RankerSpec, section: CalibrationSpec, threshold: float, below: float, margin: float
 ) -> dict[str, State]:
     numbers = {name: getattr(section, name) for name in ("x", "y", "slope", "intercept")}
