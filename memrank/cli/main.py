@@ -20,6 +20,8 @@ COMMANDS = {
     "check": ("memrank.cli.specs", "Check specs without running them."),
     "schema": ("memrank.cli.specs", "Print the JSON Schema of the spec, for editors."),
     "eval": ("memrank.cli.eval", "Measure specs on a golden set, with intervals and gates."),
+    "compile": ("memrank.cli.compile", "Tune a spec on a golden set, and prove the gain on held-out queries."),
+    "artifact": ("memrank.cli.artifact", "Compiled artifacts: show one, tell two apart."),
     "conversation": ("memrank.cli.conversation", "Prune a conversation to what its context needs."),
     "store": ("memrank.cli.store", "Keep memories: import, export, forget; what they are worth, what contradicts."),
     "evalset": ("memrank.cli.evalset", "Golden sets: check and seal one, import those of others, export labels."),

@@ -194,6 +194,7 @@ def mapped(section: CalibrationSpec, threshold: float) -> float:
 def state_of(
     ranker: RankerSpec, section: CalibrationSpec, threshold: float, below: float, margin: float
 ) -> dict[str, State]:
+    """The state of an artifact that holds a calibration and thresholds."""
     numbers = {name: getattr(section, name) for name in ("x", "y", "slope", "intercept")}
     known = {name: value for name, value in numbers.items() if value is not None}
     thresholds = {"relevance_threshold": threshold, "top_score_below": below, "ambiguity_margin": margin}

@@ -54,6 +54,11 @@ def compile_spec(spec: Spec, build: Build, evalset: Evalset, section: CompileSpe
     """
     if stage_of(spec, RankerSpec) is None:
         raise UsageError(f"the spec {spec.name} has no ranker: there is nothing to compile", hint="add a ranker.v1")
+    if section.optimizer != "weights":
+        raise UsageError(
+            f"the optimizer {section.optimizer} tunes what a language model is told, and {spec.name} is tuned without",
+            hint="optimizer: weights",
+        )
     told = [name for name in section.weights if name.startswith(OF_PIPELINE)]
     if told:
         raise UsageError(

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memrank.evals.labels import Labelled
 from memrank.slate import Slate
@@ -110,7 +111,7 @@ def _match(pattern: re.Pattern[str], name: str) -> str:
     return found.group() if found else ""
 
 
-def _of_values(values: Sequence[str], true: Bools, of: np.ndarray) -> float:  # type: ignore[type-arg]
+def _of_values(values: Sequence[str], true: Bools, of: NDArray[np.int64]) -> float:
     """As `auc`, of whether a candidate has one of the values that mostly relevant ones have."""
     _, level = np.unique(np.array(values), return_inverse=True)
     relevant = np.bincount(level, weights=true)
