@@ -3,9 +3,9 @@
     python benchmarks/compile.py speed half-lives shuffled
     python benchmarks/compile.py folds --sets FOLDER ... [--free composite,fusion,judge] [--folds 5]
 
-`speed`: settings a second, on 500 made-up queries with 100 candidates. `half-lives`: a set whose labels follow from text
-and from half-lives of 1, 14 and 120 days is fitted from 14 days for all. `shuffled`: the same set with the labels of
-its queries exchanged; told is what a search gains on queries that it did not see. `folds`: each set in parts by tenant
+`speed`: settings a second, on 500 made-up queries with 100 candidates. `half-lives`: a set whose labels follow from
+text and from half-lives of 1, 14 and 120 days is fitted from 14 days for all. `shuffled`: the same set with labels
+drawn at random; told is what a search gains on queries that it did not see. `folds`: each set in parts by tenant
 (by group, where there is one tenant); pipelines/agent-memory.yaml is compiled on all but one and measured on that one.
 """
 
@@ -172,8 +172,9 @@ def folds(folder: Path, free_groups: list[str], count: int, evaluations: int) ->
         print(f"  fold: {np.nanmean(before[part]):.4f} -> {np.nanmean(after[part]):.4f}", flush=True)
     gain, error = paired(after - before, by)
     print(
-        f"{folder.name}: left out {np.nanmean(before):.4f} -> {np.nanmean(after):.4f} ({gain:+.4f} +- {1.96 * error:.4f}"
-        f" by group), fitted {np.mean(fitted):.4f}, {time.perf_counter() - began:.0f} s",
+        f"{folder.name}: left out {np.nanmean(before):.4f} -> {np.nanmean(after):.4f} "
+        f"({gain:+.4f} +- {1.96 * error:.4f} by group), fitted {np.mean(fitted):.4f}, "
+        f"{time.perf_counter() - began:.0f} s",
         flush=True,
     )
 

@@ -1,6 +1,8 @@
 """The embedded judge's model as a spec has it: the shipped one, with the coefficients that the spec names."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from memrank.score import relevance
 from memrank.score.relevance import Model
@@ -14,7 +16,11 @@ def model_of(section: CoefficientsSpec | None) -> Model:
         return shipped
     return replace(
         shipped,
-        order={**shipped.order, **section.order},
-        level={**shipped.level, **section.level},
+        order=_over(shipped.order, section.order),
+        level=_over(shipped.level, section.level),
         intercept=shipped.intercept if section.intercept is None else section.intercept,
     )
+
+
+def _over(shipped: Mapping[str, float], own: Mapping[Any, float]) -> dict[str, float]:
+    return {**shipped, **own}

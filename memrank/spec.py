@@ -221,7 +221,7 @@ class RankerSpec(Section):
     calibration: CalibrationSpec | None = None
     """Makes what the judge says a probability on your own data: `memrank eval --calibrate` fits it."""
     coefficients: CoefficientsSpec | None = Field(default=None, exclude_if=lambda given: given is None)
-    """The embedded judge's coefficients, where they are not the shipped ones: `memrank compile` fits them."""
+    """The embedded judge's coefficients, where they are not the shipped ones: compiling fits them."""
     combine: Literal["weighted", "bounded"] = "weighted"
     """`weighted` sums the parts; `bounded` multiplies relevance by boosts that cannot overpower it."""
     weights: Weights = Weights(relevance=0.6, freshness=0.4)

@@ -1,4 +1,4 @@
-"""The section of the spec that gives the embedded judge coefficients of its own, in place of those it is shipped with."""
+"""The section of the spec that gives the embedded judge coefficients of its own, in place of the shipped ones."""
 
 from typing import Annotated, Literal
 
@@ -6,14 +6,15 @@ from pydantic import Field
 
 from memrank.specbase import Section
 
-OrderFeature = Literal[
-    *("bm25_z", "bm25_few", "dense_z", "overlap", "soft", "soft_z", "phrases", "answers_number", "named"),
-    *("before", "after", "before_last", "numbers", "other_numbers", "years"),
-]
+OrderFeature = (
+    Literal["bm25_z", "bm25_few", "dense_z", "overlap", "soft", "soft_z", "phrases", "answers_number", "named"]
+    | Literal["before", "after", "before_last", "numbers", "other_numbers", "years"]
+)
 """Those of `score.relevance.ORDER`, which brings numpy: checking a spec does without."""
-LevelFeature = Literal[
-    *("order", "log_rank", "top_soft", "top_overlap", "top_dense", "top_named", "log_pool", "weak_few", "unnamed"),
-]
+LevelFeature = (
+    Literal["order", "log_rank", "top_soft", "top_overlap", "top_dense", "top_named"]
+    | Literal["log_pool", "weak_few", "unnamed"]
+)
 """Those of `score.relevance.LEVEL`."""
 Coefficient = Annotated[float, Field(ge=-1000, le=1000)]
 

@@ -13,9 +13,9 @@ import numpy as np
 from memrank.errors import DependencyError
 from memrank.score.relevance import LEVEL, ORDER, combine, level_features, order_features
 from memrank.stages.ranker import judged_columns
+from memrank.tenant import Rows
 from memrank.tune.parameters import Number, Parameter, rounded
 from memrank.tune.problem import Problem, Values
-from memrank.tenant import Rows
 from memrank.types import Floats
 
 PULLS = (0.005, 0.02, 0.05, 0.2, 1.0)

@@ -38,7 +38,7 @@ class Entries:
 
     def per_query(self, values: Floats) -> Floats:
         """Sums of values, shape (queries,)."""
-        return np.bincount(self.query, values, len(self.size))
+        return np.bincount(self.query, values, len(self.size)).astype(np.float64)
 
     def first(self, places: Floats) -> Floats:
         """The best place among those of each query, infinite where it has none."""
@@ -108,7 +108,7 @@ class Labels:
         )
 
     def measure(self, name: str) -> Callable[[Ranked], Floats] | None:
-        """What takes a measure of every query, shape (queries,), NaN where it does not apply; None for an unknown one."""
+        """What takes a measure of every query, shape (queries,), NaN where it does not apply; None: it is unknown."""
         base, at, cut = name.partition("@")
         k = int(cut) if cut.isdecimal() else 0
         if at and (not k or base not in BY_PLACE):
@@ -143,7 +143,7 @@ class Labels:
                 return lambda got: _where(got.returned, relevant.first(got.places) != 1)
             case "leaks":
                 asked = np.array([query.asked.get("namespace") is not None for query in self.queries], dtype=np.bool_)
-                return lambda got: _where(asked, np.zeros(len(asked)))
+                return lambda got: _where(asked, np.zeros(len(got.returned)))
             case "Brier":
                 return lambda got: got.brier
         return self._error(base)

@@ -21,9 +21,12 @@ from memrank.score import conflict
 from memrank.score.relevance import Model
 from memrank.slate import REASONS, Column, Limits, Slate
 from memrank.spec import PrefilterSpec, RankerSpec, Spec, TemporalSpec
-from memrank.stages.ranker import Ranker, judged_columns
+from memrank.stages.ranker import Ranker
 from memrank.stages.temporal import Temporal
-from memrank.tune.measures import Labels, Ranked, sign
+from memrank.tenant import Rows
+from memrank.tune.aims import Aims, Bound
+from memrank.tune.judging import Judging
+from memrank.tune.measures import Labels, Ranked
 from memrank.tune.parameters import Number, stage_of, with_values
 from memrank.tune.pools import Pools, read
 from memrank.tune.scoring import OUT, Pairs, Scoring, inherited
@@ -36,23 +39,6 @@ UNLIKELY = 0.02
 """Pairs below this likelihood are not kept: no threshold that is searched is lower."""
 KEPT_JUDGES, KEPT_POOLS = 64, 6
 """How many judgements and how many prefilters are remembered."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """What a metric must keep, on the mean over the queries it applies to."""
-
-    min: float | None = None
-    max: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Aims:
-    """What is to be raised, and what must be kept on the way."""
-
-    objective: Mapping[str, float]
-    """Metric to weight; of a metric of which less is better, the weight counts against."""
-    constraints: Mapping[str, Bound]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +75,9 @@ class _Read:
     pools: Pools
     scoring: Scoring
     labels: Labels
+    judging: Judging
+    fits: Floats
+    """(queries, width): 1 for what speaks to the question."""
     earlier: Bools
     """(targets, width): what stands further left in the row of each target."""
     kept: _Kept
@@ -161,7 +150,7 @@ class Problem:
         NaN where no metric of it applies. Of several metrics, the mean over the other queries is the weighted sum of
         the metrics' means.
         """
-        return np.stack([self._objective(self._metrics(values, self.aims.objective)) for values in settings])
+        return np.stack([self.aims.of_queries(self._metrics(values, self.aims.objective)) for values in settings])
 
     def metrics(self, settings: Sequence[Values], names: Sequence[str]) -> dict[str, Floats]:
         """Metric to its values, shape (settings, queries), NaN where it does not apply."""
@@ -170,15 +159,15 @@ class Problem:
 
     def worth(self, values: Values) -> tuple[float, float]:
         """(violation, objective) of a setting: by how much its constraints are missed in all, and the mean."""
-        return self._worth(self._metrics(values, (*self.aims.objective, *self.aims.constraints)))
+        return self.aims.worth(self._metrics(values, (*self.aims.objective, *self.aims.constraints)))
 
     def exact(self, values: Values) -> Floats:
         """The objective of each query as the stages themselves rank it, shape (queries,): nothing is approximated."""
-        return self._objective(self.exact_metrics(values, tuple(self.aims.objective)))
+        return self.aims.of_queries(self.exact_metrics(values, tuple(self.aims.objective)))
 
     def exact_worth(self, values: Values) -> tuple[float, float]:
         """As `worth`, as the stages themselves rank."""
-        return self._worth(self.exact_metrics(values, (*self.aims.objective, *self.aims.constraints)))
+        return self.aims.worth(self.exact_metrics(values, (*self.aims.objective, *self.aims.constraints)))
 
     def exact_metrics(self, values: Values, names: Sequence[str]) -> dict[str, Floats]:
         """As `metrics`, of one setting, as the stages themselves rank."""
@@ -229,6 +218,8 @@ class Problem:
             pools=pools,
             scoring=Scoring(pools, temporal, ranker),
             labels=labels,
+            judging=Judging(pools),
+            fits=_fits(pools, self._all),
             earlier=np.arange(pools.pool.shape[1])[None, :] < labels.column[:, None],
             kept=_Kept(KEPT_JUDGES),
         )
@@ -240,17 +231,11 @@ class Problem:
     def _judge(self, read: _Read, values: Values) -> Judgement:
         model, pools = self.model(values), read.pools
         ranker = stage_of(self.spec, RankerSpec)
-        relevance, brier = np.zeros(pools.pool.shape), np.full(len(pools.slates), np.nan)
-        for q, (slate, order) in enumerate(zip(pools.slates, pools.order, strict=True)):
-            if slate is not None and len(slate):
-                said = calibrated(ranker.calibration if ranker else None, model.probability(judged_columns(slate)))
-                relevance[q, : len(order)] = said[order]
-        relevance = inherited(pools, relevance)
-        for q, (slate, order) in enumerate(zip(pools.slates, pools.order, strict=True)):
-            if slate is not None and len(slate):
-                fits = np.array([read.labels.queries[q].fits(slate.memory(int(k)).id) for k in order])
-                brier[q] = np.mean((relevance[q, : len(order)] - fits) ** 2)
-        return Judgement(relevance=relevance, brier=brier)
+        said = calibrated(ranker.calibration if ranker else None, read.judging.probability(model))
+        relevance = inherited(pools, np.where(pools.pool, said, 0.0))
+        sizes = pools.pool.sum(axis=1)
+        off = np.where(pools.pool, (relevance - read.fits) ** 2, 0.0).sum(axis=1)
+        return Judgement(relevance=relevance, brier=np.where(sizes > 0, off / np.maximum(sizes, 1), np.nan))
 
     def _metrics(self, values: Values, names: Sequence[str] | Mapping[str, float]) -> dict[str, Floats]:
         read = self._read(values)
@@ -278,7 +263,7 @@ class Problem:
         at = labels.query, labels.column
         return Ranked(
             places=places,
-            returned=(score > OUT).any(axis=1),
+            returned=np.asarray((score > OUT).any(axis=1)),
             relevance=np.append(parts.relevance[at], 0.0),
             freshness=np.append(parts.freshness[at], 0.0),
             score=np.append(np.maximum(own, 0.0), 0.0),
@@ -322,28 +307,6 @@ class Problem:
             size=pools.pool.size,
         )
 
-    def _objective(self, found: Mapping[str, Floats]) -> Floats:
-        names = self.aims.objective
-        applies = np.stack([~np.isnan(found[name]) for name in names])
-        some = applies.any(axis=0)
-        total = np.zeros(len(some))
-        for name, applied in zip(names, applies, strict=True):
-            share = self.aims.objective[name] * sign(name)
-            if applied.any():
-                scale = 1.0 if len(names) == 1 else float(some.sum() / applied.sum())
-                total += np.where(applied, share * scale * np.where(applied, found[name], 0.0), 0.0)
-        return np.where(some, total, np.nan)
-
-    def _worth(self, found: Mapping[str, Floats]) -> tuple[float, float]:
-        missed = 0.0
-        for name, bound in self.aims.constraints.items():
-            mean = _mean(found[name])
-            if bound.max is not None and mean > bound.max:
-                missed += mean - bound.max
-            if bound.min is not None and mean < bound.min:
-                missed += bound.min - mean
-        return missed, _mean(self._objective({name: found[name] for name in self.aims.objective}))
-
 
 class _Staged:
     """One spec's own stages on pools that were read."""
@@ -355,7 +318,7 @@ class _Staged:
         self._read = read
         self._temporal, self._ranker = Temporal(temporal), Ranker(ranker)
 
-    def ranked(self, rows: Floats) -> Ranked:
+    def ranked(self, rows: Rows) -> Ranked:
         """What becomes of the queries in these rows; the others count as not read."""
         pools, labels = self._read.pools, self._read.labels
         places, relevance, freshness, score = (np.full(labels.total + 1, fill) for fill in (np.inf, 0.0, 0.0, 0.0))
@@ -393,13 +356,16 @@ def _places(pools: Pools, q: int) -> dict[str, int]:
     return {slate.memory(int(k)).id: place for place, k in enumerate(pools.order[q])}
 
 
+def _fits(pools: Pools, queries: Sequence[Labelled]) -> Floats:
+    fits = np.zeros(pools.pool.shape)
+    for q, query in enumerate(queries):
+        for name, place in _places(pools, q).items():
+            fits[q, place] = query.fits(name)
+    return fits
+
+
 def _count(flags: Bools) -> Floats:
     """How many are true in each row."""
     if flags.shape[1] < 256:  # so many fit into a byte
         return np.asarray(np.einsum("ij->i", flags.view(np.uint8)), dtype=np.float64)
     return np.asarray(flags.sum(axis=1), dtype=np.float64)
-
-
-def _mean(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else 0.0

@@ -165,7 +165,7 @@ class Scoring:
         stale = values.get("ranker.stale_after", self._ranker.stale_after)
         if stale is not None:
             out |= self.pools.aged > float(stale)
-        return 1.0 - out
+        return (~out).astype(np.float64)
 
     @staticmethod
     def _swap(score: Floats, old: Ints, end: Ints) -> None:

@@ -29,6 +29,8 @@ WORTHLESS = 0.5
 KEPT = 8
 INFEASIBLE = 1e3
 """Stands before what constraints are missed by: worse than any objective."""
+JUDGE_STEPS = (0.03, 0.01)
+"""The same of coefficients, whose range is wide."""
 STEPS = (0.25, 0.1, 0.04, 0.015)
 """Shares of a parameter's range by which it is moved alone, from coarse to fine."""
 
@@ -169,7 +171,8 @@ class _Run:
     def _round(self, turn: int) -> None:
         steps = (
             (self.judge, self._fit_judge),
-            (self.fusion, self._step_fusion),
+            (self.fusion if turn == 0 else (), self._step_fusion),  # each value costs a new reading
+            (self.judge, lambda: self._refine(self.judge, JUDGE_STEPS, "judge")),
             (self.plain, lambda: self._evolve(turn)),
             (self.plain, lambda: self._refine(self.plain, STEPS, "refinement")),
         )
@@ -281,7 +284,7 @@ class _Run:
         spans = np.array([_span(one) for one in self.plain])
         width = spans[:, 1] - spans[:, 0]
         centre = np.array([_place(one, base.get(one.path)) for one in self.plain])
-        points = spans[:, 0] + rng.random((size, len(spans))) * width
+        points: Floats = spans[:, 0] + rng.random((size, len(spans))) * width
         near = size // 3
         points[:near] = np.clip(centre + rng.normal(0.0, 0.08, (near, len(spans))) * width, spans[:, 0], spans[:, 1])
         return points

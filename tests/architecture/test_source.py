@@ -76,6 +76,10 @@ def test_no_module_draws_random_numbers() -> None:
     drawn = re.compile(r"^\s*(import random|from random |import secrets|from secrets )|np\.random\b", re.MULTILINE)
     found = {_name(path) for path in SOURCES if drawn.search(path.read_text(encoding="utf-8"))}
     named = {"memrank/fileio.py", "memrank/stores/sqlite_door.py", "memrank/stores/sqlite_file.py"}
-    assert found - {SEEDED} <= named, "names of files and stores only"
+    searches = {"memrank/tune/search.py", "memrank/tune/sensitivity.py"}
+    assert found - {SEEDED} - searches <= named, "names of files and stores only"
+    for path in (path for path in SOURCES if _name(path) in searches):
+        drawn_by = re.findall(r"np\.random\.\w+\(\[?(?:self\.)?\w+", path.read_text(encoding="utf-8"))
+        assert {one.partition("(")[2].lstrip("[") for one in drawn_by} <= {"seed", "self.seed"}
     (seeded,) = (path for path in SOURCES if _name(path) == SEEDED)
     assert re.findall(r"np\.random\.\w+\(.*?\)", seeded.read_text(encoding="utf-8")) == ["np.random.default_rng(seed)"]
