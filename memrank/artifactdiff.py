@@ -45,7 +45,7 @@ def _flat(artifact: Artifact) -> Mapping[tuple[Section, str], Value | Measured]:
     found: dict[tuple[Section, str], Value | Measured] = {
         ("about", "name"): artifact.name,
         ("about", "spec"): artifact.spec,
-        ("about", "seed"): float(artifact.seed),
+        ("about", "seed"): str(artifact.seed),
     }
     found |= {("about", f"versions.{name}"): value for name, value in artifact.versions.items()}
     found |= {("about", f"data.{name}"): value for name, value in artifact.data.items()}

@@ -69,7 +69,7 @@ def compile(  # noqa: A001 - the name of the command
     split by group. Settings that keep the constraints come first. What was found is taken only where it is better by
     more than chance; then the part `report` is read once, and the artifact is written. Otherwise the old settings stay,
     no artifact is written, one that is there is left alone, and the answer is "no improvement found" (exit code 0).
-    How often each report part was read is counted in SPEC.reports.json.
+    How often each report part was read is counted in report-reads.json beside the artifact.
 
     Ctrl-C ends the search and goes on with the best so far; once more, and all ends.
 

@@ -17,7 +17,7 @@ from memrank.tune.compilation import Candidate, Compiled
 from memrank.tune.trial import Gain
 
 SCHEMA = "memrank.compile/1"
-NAME = 80
+NAME, SHORT = 80, 4
 SHOWN = ("nDCG@10", "MRR@10", "R@10", "P@3", "current_first", "stale@1", "must_not@10", "empty_ok", "MAE", "ECE")
 """Rows of the table beside the objective and the constraints; JSON holds all."""
 DURATIONS = ("temporal.half_life.", "ranker.stale_after")
@@ -138,7 +138,7 @@ def value_text(path: str, value: Number) -> str:
 def duration_text(seconds: float) -> str:
     """In the unit that suits it: exact where that is short, else with three digits."""
     exact = format_duration(seconds)
-    if len(exact) <= 6:
+    if len(exact) <= SHORT:
         return exact
     size, unit = next((pair for pair in ((86400.0, "d"), (3600.0, "h"), (60.0, "m")) if seconds >= pair[0]), (1.0, "s"))
     return f"{seconds / size:.3g}{unit}"

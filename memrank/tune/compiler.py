@@ -21,12 +21,13 @@ from memrank.fileio import canonical_json, sha256_hex
 from memrank.parameters import Number, Parameter, parameters, stage_of, values_of
 from memrank.spec import RankerSpec, Spec
 from memrank.speccompile import CompileSpec
+from memrank.tune.aims import Bound
 from memrank.tune.bench import Bench, Build
 from memrank.tune.compilation import Candidate, Compiled, Options, Progress
 from memrank.tune.judge import library_version
 from memrank.tune.leak import Leak, leaks
 from memrank.tune.parts import Parts, parts_of
-from memrank.tune.problem import Bound, Problem
+from memrank.tune.problem import Problem
 from memrank.tune.recalibrate import fitted_states, without_calibration
 from memrank.tune.search import Found, Step, search
 from memrank.tune.sensitivity import Learned, learning_curve, sensitivity

@@ -1,4 +1,4 @@
-"""How often the part that compilations are reported on was read, in a small file beside their artifact.
+"""How often each part that compilations are reported on was read, in a small file beside their artifacts.
 
 What is looked at again and again becomes something that is chosen by. The file is not part of the artifact: the same
 compilation writes the same artifact, however often it was done.
@@ -10,13 +10,13 @@ from pathlib import Path
 from memrank.errors import DataError
 from memrank.fileio import write_atomic
 
-SCHEMA = "memrank.reports/1"
+SCHEMA = "memrank.reportreads/1"
 HINT = "it says how often each report part was read; delete it to begin anew"
 
 
 def ledger_of(artifact: Path) -> Path:
-    """Where the readings of an artifact are counted: `desk.reports.json` beside `desk.compiled.json`."""
-    return artifact.with_name(f"{artifact.name.removesuffix('.json').removesuffix('.compiled')}.reports.json")
+    """Where readings are counted, for all artifacts of a folder."""
+    return artifact.with_name("report-reads.json")
 
 
 def times_read(path: Path, key: str) -> int:
