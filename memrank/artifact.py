@@ -1,5 +1,7 @@
 """A compiled artifact: what was fitted for one spec, as versioned JSON that says what it was fitted on and for.
 
+`memrank.artifact/2` has intervals beside its metrics and a summary of the search; what version 1 holds is read as ever.
+
 State is named, and each state says which fields it has and of what type, with a hash of that: whoever knows other
 fields refuses it instead of guessing. Values are numbers and texts; nothing in an artifact is ever run.
 """
@@ -8,14 +10,14 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from memrank.errors import DataError
 from memrank.fileio import canonical_json, sha256_hex, write_atomic
 
-SCHEMA = "memrank.artifact/1"
+SCHEMA, OLDER = "memrank.artifact/2", "memrank.artifact/1"
 MAX_BYTES = 16 * 1024 * 1024
 """Size of an artifact at the most."""
 
@@ -40,6 +42,18 @@ class State:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A metric; None where version 1 did not say, or where it cannot be told."""
+
+    value: float
+    low: float | None = None
+    """Of its 95 % interval."""
+    high: float | None = None
+    n: int | None = None
+    """Queries (or pairs) that it is over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact:
     """What was fitted, what for and on what."""
 
@@ -53,8 +67,10 @@ class Artifact:
     data: Mapping[str, str]
     """What it was fitted on: the evalset, its part, hashes."""
     state: Mapping[str, State]
-    metrics: Mapping[str, Mapping[str, float]]
+    metrics: Mapping[str, Mapping[str, Measured]]
     """`before` and `after`, on queries that nothing was fitted on; what could not be told is left out."""
+    search: Mapping[str, Value] = field(default_factory=dict)
+    """How it was found: a summary of the search, empty where nothing was searched for."""
 
 
 def fields_sha256(fields: Mapping[str, str]) -> str:
@@ -63,7 +79,7 @@ def fields_sha256(fields: Mapping[str, str]) -> str:
 
 
 def to_dict(artifact: Artifact) -> dict[str, Any]:
-    """The JSON form, `memrank.artifact/1`."""
+    """The JSON form, `memrank.artifact/2`."""
     return {
         "schema": SCHEMA,
         "name": artifact.name,
@@ -75,7 +91,10 @@ def to_dict(artifact: Artifact) -> dict[str, Any]:
             name: {"fields": state.fields, "fields_sha256": state.fields_sha256, "values": dict(state.values)}
             for name, state in artifact.state.items()
         },
-        "metrics": {name: dict(values) for name, values in artifact.metrics.items()},
+        "metrics": {
+            name: {key: asdict(one) for key, one in values.items()} for name, values in artifact.metrics.items()
+        },
+        "search": dict(artifact.search),
     }
 
 
@@ -90,8 +109,8 @@ def write(path: str | os.PathLike[str], artifact: Artifact) -> None:
 def read(path: Path) -> Artifact:
     """The artifact of a file. Raises DataError, with what is wrong, for anything else."""
     body = _body(path)
-    if body.get("schema") != SCHEMA:
-        raise DataError(f"{path}: its schema is {_shown(body.get('schema'))}, not {SCHEMA}", hint=HINT)
+    if body.get("schema") not in (SCHEMA, OLDER):
+        raise DataError(f"{path}: its schema is {_shown(body.get('schema'))}, not {SCHEMA} or {OLDER}", hint=HINT)
     spec = _part(path, body, "spec")
     text = canonical_json(_mapping(path, spec.get("body"), "spec.body"))
     if spec.get("sha256") != sha256_hex(text):
@@ -108,11 +127,15 @@ def read(path: Path) -> Artifact:
         seed=seed,
         data=_texts(path, body, "data"),
         state={name: _state(path, name, given) for name, given in _part(path, body, "state").items()},
-        metrics={name: _numbers(path, name, given) for name, given in _part(path, body, "metrics").items()},
+        metrics={name: _metrics(path, name, given) for name, given in _part(path, body, "metrics").items()},
+        search={
+            key: _value(path, f"search.{key[:80]}", value)
+            for key, value in (_part(path, body, "search") if body["schema"] == SCHEMA else {}).items()
+        },
     )
 
 
-HINT = "`memrank eval SPEC --calibrate` writes an artifact"
+HINT = "`memrank compile SPEC` and `memrank eval SPEC --calibrate` write artifacts"
 
 
 def _body(path: Path) -> dict[str, Any]:
@@ -151,12 +174,28 @@ def _texts(path: Path, body: Mapping[str, Any], name: str) -> dict[str, str]:
     return found
 
 
-def _numbers(path: Path, name: str, given: object) -> dict[str, float]:
-    found = _mapping(path, given, f"metrics.{name[:80]}")
-    for key, value in found.items():
-        if not _is_number(value):
-            raise DataError(f"{path}: metrics.{name[:80]}.{key[:80]} is {_shown(value)}, not a number", hint=HINT)
-    return {key: float(value) for key, value in found.items()}
+def _metrics(path: Path, name: str, given: object) -> dict[str, Measured]:
+    place = f"metrics.{name[:80]}"
+    return {key: _measured(path, f"{place}.{key[:80]}", one) for key, one in _mapping(path, given, place).items()}
+
+
+def _measured(path: Path, place: str, given: object) -> Measured:
+    """Version 1 has bare numbers."""
+    if _is_number(given):
+        return Measured(value=float(given))  # type: ignore[arg-type]
+    if not isinstance(given, dict):
+        raise DataError(f"{path}: {place} is {_shown(given)}, not a number", hint=HINT)
+    for key in ("value", "low", "high", "n"):
+        value = given.get(key)
+        if not _is_number(value) and (key == "value" or value is not None):
+            raise DataError(f"{path}: {place}.{key} is {_shown(value)}, not a number", hint=HINT)
+    low, high, n = (given.get(key) for key in ("low", "high", "n"))
+    return Measured(
+        value=float(given["value"]),
+        low=None if low is None else float(low),
+        high=None if high is None else float(high),
+        n=None if n is None else int(n),
+    )
 
 
 def _state(path: Path, name: str, given: object) -> State:

@@ -58,7 +58,9 @@ def applied(spec: Spec, folder: Path) -> Spec:
         _check(artifact, plain)
         return with_state(plain, artifact.state)
     except ValueError as fault:
-        hint = "`memrank compile SPEC` or `memrank eval SPEC --calibrate` makes it anew; or leave `compiled` out"
+        hint = (
+            "the command that wrote it (`memrank compile` or `eval --calibrate`) makes it anew; or leave `compiled` out"
+        )
         raise DataError(f"{spec.compiled}: {fault}", hint=hint) from fault
 
 
@@ -76,6 +78,7 @@ def applied_file(file: SpecFile) -> SpecFile:
 
 def with_state(spec: Spec, state: Mapping[str, State]) -> Spec:
     """The spec with these values. Raises ValueError for a state that no part of it takes, or values out of range."""
+    spec = _with_parameters(spec, state.get("parameters"))
     body: dict[str, Any] = spec.model_dump(mode="json", exclude_unset=True)
     body.pop("compiled", None)
     ranker = next((one for one in body["stages"] if one["kind"] == "ranker.v1"), None)
@@ -94,6 +97,8 @@ def with_state(spec: Spec, state: Mapping[str, State]) -> Spec:
             ranker["relevance_threshold"] = given.values["relevance_threshold"]
             review = {key: given.values[key] for key in ("top_score_below", "ambiguity_margin")}
             body["review"] = {**body.get("review", {}), **review}
+        elif name == "parameters":
+            continue
         else:
             raise ValueError(f"it holds {name[:80]!r}, which this memrank does not know for the judge {judge}")
     try:
@@ -103,6 +108,23 @@ def with_state(spec: Spec, state: Mapping[str, State]) -> Spec:
         raise ValueError(f"its values are wrong: {fault.faults[0]}") from fault
     except UsageError as fault:
         raise ValueError(f"it sets what this spec does not have: {fault.message}") from fault
+
+
+def _with_parameters(spec: Spec, state: State | None) -> Spec:
+    """Raises ValueError for a parameter that the spec does not have, or a value out of range."""
+    if state is None:
+        return spec
+    from memrank.parameters import with_values  # brings numpy, which checking a spec does without
+
+    lists = [name for name, value in state.values.items() if isinstance(value, tuple)]
+    if lists:
+        raise ValueError(f"its parameter {lists[0][:80]} is a list")
+    try:
+        return with_values(spec, {name: value for name, value in state.values.items() if not isinstance(value, tuple)})
+    except SpecError as fault:
+        raise ValueError(f"its values are wrong: {fault.faults[0]}") from fault
+    except UsageError as fault:
+        raise ValueError(f"its parameters are not those of this spec: {fault.message}") from fault
 
 
 def _plain(value: object) -> object:

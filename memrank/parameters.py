@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 
 from memrank.coefficients import model_of
 from memrank.errors import UsageError
-from memrank.kernels import KERNELS, SMOOTH, half_lives, temporal_fields
+from memrank.halflives import KERNELS, SMOOTH, half_lives, temporal_fields
 from memrank.score.relevance import LEVEL, ORDER
 from memrank.score.temporal import DAY, HOUR
 from memrank.spec import ImportanceSpec, RankerSpec, Spec, StageSpec, TemporalSpec, Weights
@@ -86,7 +86,7 @@ FUSION = tuple(path for path in _BOUNDS if path.startswith("prefilter."))
 
 def parameters(
     spec: Spec,
-    free: Sequence[str] | Mapping[str, Sequence[Number]] = DEFAULT_FREE,
+    free: Sequence[str] | Mapping[str, Sequence[Number] | None] = DEFAULT_FREE,
     *,
     types: Sequence[str] = (),
 ) -> tuple[Parameter, ...]:

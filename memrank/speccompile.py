@@ -1,18 +1,34 @@
-"""The section of the spec that says what compiling raises, what it must keep, and what it may change."""
+"""The section of the spec that says what compiling it tunes, towards what, and what that may cost."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from memrank.specbase import Section
-from memrank.specvalues import METRIC, Metric, MetricKey
+from memrank.specvalues import METRIC, Count, Metric, MetricKey
 
+Optimizer = Literal["weights", "labeled", "bootstrap", "random-search", "mipro", "gepa", "joint"]
+FREE_GROUPS = ("composite", "half_life", "kernel", "thresholds", "fusion", "importance", "pruner", "judge")
+"""Those of `parameters`, which brings numpy: checking a spec does without."""
+DEFAULT_FREE = ("composite", "half_life", "thresholds", "fusion")
+STAGES = ("prefilter", "temporal", "ranker", "pruner")
+BY_METRIC: dict[str, JsonValue] = {"propertyNames": {"pattern": METRIC}}
+
+
+def _free(name: str) -> str:
+    stage, _, rest = name.partition(".")
+    if name in FREE_GROUPS or (stage in STAGES and rest):
+        return name
+    raise ValueError(
+        f"there is no such parameter; allowed: {', '.join(FREE_GROUPS)}, or a path such as ranker.weights.freshness"
+    )
+
+
+FreeName = Annotated[str, AfterValidator(_free)]
 Weight = Annotated[float, Field(gt=0, le=1000)]
-Free = list[str] | dict[str, list[float | str]]
 
 
-class GateSpec(Section):
+class ConstraintSpec(Section):
     min: float | None = None
     """The metric must not be below this."""
     max: float | None = None
@@ -21,33 +37,35 @@ class GateSpec(Section):
     @model_validator(mode="after")
     def _has_a_bound(self) -> Self:
         if self.min is None and self.max is None:
-            raise ValueError("a gate without a bound; allowed: min, max or both")
+            raise ValueError("a constraint without a bound; allowed: min, max or both")
         if self.min is not None and self.max is not None and self.min > self.max:
-            raise ValueError("a gate that nothing passes; allowed: a min that is at most the max")
+            raise ValueError("a constraint that nothing keeps; allowed: a min that is at most the max")
         return self
 
 
 class CompileSpec(Section):
-    objective: Metric | dict[MetricKey, Weight] = "nDCG@10"
-    """The metric that compiling raises, or several with their weights; where less is better, it is lowered."""
-    constraints: dict[MetricKey, GateSpec] = Field(
-        default_factory=dict, json_schema_extra={"propertyNames": {"pattern": METRIC}}
-    )
-    """Metric to the bounds that it must keep: first comes what keeps them, then what is best."""
-    optimizer: Literal["weights"] = "weights"
-    """What is tuned: numbers of the spec and the judge's coefficients, without any model."""
-    free: Free | None = None
-    """What may change: composite, half_life, kernel, thresholds, fusion, importance, judge, or paths; with bounds."""
-    evaluations: int = Field(default=6000, ge=100, le=1_000_000)
-    """Settings that are tried at the most."""
-    seed: int = Field(default=0, ge=0, le=2**31)
-    """Seed of the search and of the intervals."""
+    objective: Metric | Annotated[dict[MetricKey, Weight], Field(min_length=1, json_schema_extra=BY_METRIC)] = "nDCG@10"
+    """The metric that compiling raises, or several with their weights; of an error less is better."""
+    constraints: dict[MetricKey, ConstraintSpec] = Field(default_factory=dict, json_schema_extra=BY_METRIC)
+    """Metric to the bounds it must keep: settings that keep them come first, then the better objective."""
+    optimizer: Optimizer = "weights"
+    """What is tuned: numbers without a model, examples and instructions for one, or both in turn (`joint`)."""
+    free: tuple[FreeName, ...] | dict[FreeName, tuple[float | str, ...] | None] = DEFAULT_FREE
+    """Groups or paths of parameters; in an object with bounds (`[1d, 90d]`), names to choose from, or null."""
+    evaluations: int = Field(default=6000, ge=10, le=1_000_000)
+    """Settings that a search for weights tries at the most."""
+    max_calls: Count = 1000
+    """Calls of a model at the most."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Tokens of a model at the most."""
+    max_cost_usd: float | None = Field(default=None, gt=0)
+    """Dollars at the most."""
+    teacher: str | None = Field(default=None, min_length=1)
+    """The model that writes examples and instructions; the spec's own where it is left out."""
+    seed: int = Field(default=20260320, ge=0)
+    """The same seed gives the same artifact."""
 
-
-def planned(values: Mapping[str, Any]) -> CompileSpec:
-    """The section with these values. Raises ValueError that names the first one that is wrong."""
-    try:
-        return CompileSpec.model_validate(dict(values))
-    except ValidationError as fault:
-        first = fault.errors(include_url=False, include_input=False)[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc'][:1]))}: {first['msg']}") from None
+    @property
+    def weights(self) -> dict[str, float]:
+        """Metric to its weight in the objective."""
+        return {self.objective: 1.0} if isinstance(self.objective, str) else dict(self.objective)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memrank.artifact import Artifact, State, read, to_dict, write
+from memrank.artifact import Artifact, Measured, State, read, to_dict, write
 from memrank.errors import DataError
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -24,7 +24,11 @@ def artifact(**changes: Any) -> Artifact:
         "seed": 3,
         "data": {"evalset": "e"},
         "state": {"thresholds": State(values={"relevance_threshold": 0.25})},
-        "metrics": {"before": {"ECE": 0.5}, "after": {"ECE": 0.25}},
+        "metrics": {
+            "before": {"ECE": Measured(value=0.5, low=0.25, high=0.75, n=9)},
+            "after": {"ECE": Measured(value=0.25)},
+        },
+        "search": {"optimizer": "weights", "evaluations": 40.0, "history": (0.25, 0.5)},
     }
     return Artifact(**whole | changes)
 
@@ -50,7 +54,7 @@ def test_fields_are_told_apart_by_name_and_type() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "reason"),
     [
-        (("schema",), "memrank.artifact/2", "its schema is 'memrank.artifact/2', not memrank.artifact/1"),
+        (("schema",), "memrank.artifact/3", "its schema is 'memrank.artifact/3', not memrank.artifact/2 or memrank"),
         (("schema",), None, "its schema is missing"),
         (("spec", "body", "memrank"), 2, "spec.sha256 is not the hash of spec.body"),
         (("spec", "body"), [], r"spec.body is \[\], not an object"),
@@ -59,6 +63,10 @@ def test_fields_are_told_apart_by_name_and_type() -> None:
         (("versions", "model"), 7, "versions.model is 7, not a text"),
         (("data",), None, "data is missing, not an object"),
         (("metrics", "after", "ECE"), "low", "metrics.after.ECE is 'low', not a number"),
+        (("metrics", "before", "ECE", "value"), None, "metrics.before.ECE.value is missing, not a number"),
+        (("metrics", "before", "ECE", "low"), "x", "metrics.before.ECE.low is 'x', not a number"),
+        (("search",), None, "search is missing, not an object"),
+        (("search", "history"), [True], r"search.history is \[True\], not a text"),
         (("state", "thresholds", "values", "relevance_threshold"), "x", "are not of the fields that it names"),
         (("state", "thresholds", "values", "relevance_threshold"), True, "relevance_threshold is True, not a text"),
         (("state", "thresholds", "values", "relevance_threshold"), 10**400, "not a text, a number"),
@@ -101,6 +109,16 @@ def test_nothing_is_left_of_one_that_cannot_be_written(tmp_path: Path) -> None:
     write(path, artifact())
     before = path.read_bytes()
     with pytest.raises(ValueError, match="JSON"):
-        write(path, artifact(metrics={"after": {"ECE": float("nan")}}))
+        write(path, artifact(metrics={"after": {"ECE": Measured(value=float("nan"))}}))
     assert path.read_bytes() == before
     assert [found.name for found in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_version_1_is_read_as_ever(tmp_path: Path) -> None:
+    body = to_dict(artifact())
+    del body["search"]
+    body |= {"schema": "memrank.artifact/1", "metrics": {"before": {"ECE": 0.5}, "after": {}}}
+    (tmp_path / "a.json").write_text(json.dumps(body))
+    found = read(tmp_path / "a.json")
+    assert found.metrics == {"before": {"ECE": Measured(value=0.5)}, "after": {}}
+    assert (found.search, found.state) == ({}, artifact().state)

@@ -1,59 +1,41 @@
-"""`memrank artifact`: look into what was fitted for a spec, and what two such files differ in."""
+"""`memrank artifact`: what stands in a compiled artifact, and in what two of them differ."""
 
 from pathlib import Path
 
 import click
 
-from memrank.cli import collector
-from memrank.cli.artifact_export import export
+from memrank.cli.logfile import seen
 from memrank.cli.output import FILE, deliver, json_text
-
-DIFFERENT = 1
 
 
 @click.group()
 def artifact() -> None:
-    """Compiled artifacts: show one, compare two, export one as a query of another engine."""
+    """Compiled artifacts: show one, tell two apart."""
 
 
 @artifact.command()
-@click.argument("file", metavar="FILE", type=FILE)
-@click.option("--json", "as_json", is_flag=True, help="The artifact as one JSON object, checked.")
-def show(file: str, as_json: bool) -> None:
-    """Check the artifact FILE and say what is in it: what it was fitted on and for, and every value."""
+@click.argument("path", type=FILE, metavar="FILE")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object; an older version as the present one.")
+def show(path: str, as_json: bool) -> None:
+    """Show an artifact: what it was made for and on, its values, and its metrics before and after."""
     from memrank.artifact import read, to_dict
-    from memrank.render.compiling import artifact_text
+    from memrank.render.artifact import artifact_text
 
-    collector.resume()
-    found = read(Path(file))
-    deliver([f"{json_text(to_dict(found), indent=2) if as_json else artifact_text(found)}\n"], None)
+    found = read(Path(path))
+    text = json_text(to_dict(found), indent=2) if as_json else artifact_text(found, seen())
+    deliver([f"{text}\n"], None)
 
 
 @artifact.command()
-@click.argument("one", metavar="A", type=FILE)
-@click.argument("other", metavar="B", type=FILE)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def diff(one: str, other: str, as_json: bool) -> None:
-    """What the artifacts A and B differ in: the spec, versions, data, every value, and the metrics on held-out queries.
-
-    Exit code 1 where they differ.
-    """
+@click.argument("first", type=FILE, metavar="A")
+@click.argument("second", type=FILE, metavar="B")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object; its numbers are whole.")
+def diff(first: str, second: str, as_json: bool) -> None:
+    """Show A and B side by side, where they differ: parameters, half-lives, examples, instructions, metrics."""
     from memrank.artifact import read
-    from memrank.cli.logfile import seen
-    from memrank.render.compiling import DIFF_SCHEMA, artifact_differences, difference_text
+    from memrank.artifactdiff import difference
+    from memrank.render.artifact import diff_json, diff_text
 
-    collector.resume()
-    found = artifact_differences(read(Path(one)), read(Path(other)))
-    if as_json:
-        body = {
-            "schema": DIFF_SCHEMA,
-            "differences": {name: {"a": first, "b": second} for name, (first, second) in found.items()},
-        }
-        deliver([f"{json_text(body, indent=2)}\n"], None)
-    else:
-        deliver([f"{difference_text(found, (one, other), seen())}\n"], None)
-    if found:
-        raise click.exceptions.Exit(DIFFERENT)
-
-
-artifact.add_command(export)
+    found = difference(read(Path(first)), read(Path(second)))
+    text = json_text(diff_json(found), indent=2) if as_json else diff_text(found, seen())
+    deliver([f"{text}\n"], None)

@@ -102,7 +102,7 @@ def run_calibrate(asked: Asked, file: "SpecFile", evalset: "Evalset") -> None:
     path = artifact_path(file.path, asked.out)
     if asked.html is not None:
         refuse_source("--html", asked.html, [file.path, evalset.memories, evalset.folder / QUERIES, path])
-        if _same(Path(asked.html), path):
+        if same_file(Path(asked.html), path):
             raise UsageError(f"--html {asked.html} is where the artifact goes", hint="name another file")
     Notices(strict=False, quiet=asked.quiet).show(evalset.notes)
 
@@ -134,18 +134,20 @@ def run_calibrate(asked: Asked, file: "SpecFile", evalset: "Evalset") -> None:
         return
     tell(f"wrote {path}")
     named = file.spec.compiled
-    if named is None or not _same(file.folder / named, path):
-        tell(f"to use it, write into {file.path}: compiled: {_relative(path, file.folder)}")
+    if named is None or not same_file(file.folder / named, path):
+        tell(f"to use it, write into {file.path}: compiled: {relative(path, file.folder)}")
 
 
-def _relative(path: Path, folder: Path) -> str:
+def relative(path: Path, folder: Path) -> str:
+    """A path as a spec in `folder` names it."""
     try:
         return Path(os.path.relpath(path.absolute(), folder)).as_posix()
     except ValueError:  # on another drive
         return path.absolute().as_posix()
 
 
-def _same(a: Path, b: Path) -> bool:
+def same_file(a: Path, b: Path) -> bool:
+    """Whether two paths are one file, or would be."""
     return os.path.realpath(a) == os.path.realpath(b)
 
 

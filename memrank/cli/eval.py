@@ -157,7 +157,7 @@ def eval(  # noqa: A001 - the name of the command
     elif asked.calibrate:
         written = check_written(specs[0])
         collector.resume()
-        run_calibrate(asked, written, golden_set(folder, [written]))
+        run_calibrate(asked, written, evalset_of(folder, [written]))
     else:
         settings = Settings(part=part, jobs=jobs, seed=seed, resamples=resamples, resume=resume, quiet=quiet)
         shown = Shown(as_json=as_json, html=html, by_category=by is not None, gate=gate)
@@ -172,7 +172,7 @@ def _measure(
     """Measure specs and foreign runs on one golden set, and say it."""
     if shown.gate and not any(map(_gates, files)):
         raise UsageError("--gate: no spec has a gate", hint='evaluate: {evalset: DIR, gates: {"nDCG@10": {min: 0.6}}}')
-    evalset = golden_set(folder, files)
+    evalset = evalset_of(folder, files)
     Notices(strict=False, quiet=settings.quiet).show(evalset.notes)
     queries = _queries(evalset, settings.part)
     if shown.html is not None:
@@ -192,7 +192,7 @@ def _measure(
     _pass_gates(reports, asked=shown.gate, quiet=settings.quiet)
 
 
-def golden_set(folder: str | None, files: Sequence["SpecFile"]) -> "Evalset":
+def evalset_of(folder: str | None, files: Sequence["SpecFile"]) -> "Evalset":
     """The one golden set. Raises UsageError where none is named, or the specs name several."""
     from memrank.evals.evalset import load
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from memrank.artifact import Artifact, State
+from memrank.artifact import Artifact, Measured, State
 from memrank.calibration import calibrated, calibration_of
 from memrank.compiled import bound_json, made_with, with_state
 from memrank.errors import DataError, MemrankError, UsageError
@@ -99,11 +99,11 @@ def calibrate(spec: Spec, build: Callable[[Spec], Pipeline], evalset: Evalset, o
     if options.target_precision is not None:
         threshold = for_precision(said, relevant, options.target_precision)
     rules = spec.review
-    state = _state(ranker, section, _mapped(section, threshold), rules.top_score_below, rules.ambiguity_margin)
+    state = state_of(ranker, section, mapped(section, threshold), rules.top_score_below, rules.ambiguity_margin)
     fitted = build(with_state(spec, state))
     if options.review_rate is not None:
         below, margin = for_review_rate(run.review(fitted, FITTED_ON), rules, options.review_rate)
-        state = _state(ranker, section, _mapped(section, threshold), below, margin)
+        state = state_of(ranker, section, mapped(section, threshold), below, margin)
         fitted = build(with_state(spec, state))
     (before, said_before), (after, said_after) = (run.figures(pipeline, HELD_OUT) for pipeline in (plain, fitted))
     then = {
@@ -125,7 +125,7 @@ def calibrate(spec: Spec, build: Callable[[Spec], Pipeline], evalset: Evalset, o
             "store_version": store.store_version() if store is not None else "",
         },
         state=state,
-        metrics={"before": _finite(before), "after": _finite(after)},
+        metrics={"before": measured(before), "after": measured(after)},
     )
     return Calibrated(
         artifact=artifact,
@@ -183,7 +183,7 @@ def _said_for(section: CalibrationSpec | None, threshold: float) -> float:
     return float(calibration_of(section).undo(np.array([threshold]))[0])
 
 
-def _mapped(section: CalibrationSpec, threshold: float) -> float:
+def mapped(section: CalibrationSpec, threshold: float) -> float:
     """A threshold on what the judge says, as one on calibrated relevance: it leaves out the same memories.
 
     0 stays 0: nothing is to be left out.
@@ -191,9 +191,10 @@ def _mapped(section: CalibrationSpec, threshold: float) -> float:
     return float(calibrated(section, np.array([threshold]))[0]) if threshold > 0 else 0.0
 
 
-def _state(
+def state_of(
     ranker: RankerSpec, section: CalibrationSpec, threshold: float, below: float, margin: float
 ) -> dict[str, State]:
+    """The state of an artifact that holds a calibration and thresholds."""
     numbers = {name: getattr(section, name) for name in ("x", "y", "slope", "intercept")}
     known = {name: value for name, value in numbers.items() if value is not None}
     thresholds = {"relevance_threshold": threshold, "top_score_below": below, "ambiguity_margin": margin}
@@ -208,13 +209,17 @@ def _number(state: State, name: str) -> float:
     return value if isinstance(value, float) else math.nan
 
 
-def _finite(figures: Mapping[str, Figure]) -> dict[str, float]:
-    """What of the figures says the same each time: no latencies."""
+def measured(figures: Mapping[str, Figure]) -> dict[str, Measured]:
+    """What of the figures says the same each time, for an artifact: no latencies."""
     return {
-        name: figure.value
+        name: Measured(value=figure.value, low=_told(figure.low), high=_told(figure.high), n=figure.n)
         for name, figure in figures.items()
         if math.isfinite(figure.value) and not name.startswith("latency_")
     }
+
+
+def _told(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 @dataclass(kw_only=True)

@@ -1,210 +1,193 @@
-"""What compiling found, as text and as JSON; and what two artifacts, or two versions of one, differ in."""
+"""Compilations as text and as JSON: what was found, whether it was taken, and what it is worth."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from memrank.artifact import Artifact, to_dict
-from memrank.evals.measure import lower_is_better
-from memrank.evals.report import Figure, Report
+from memrank.artifact import to_dict
+from memrank.evals.report import Figure, Report, rank_of
+from memrank.parameters import Number
 from memrank.render.grid import Column, grid_lines, table_width
 from memrank.render.terminal import Look
-from memrank.score.intervals import Difference
 from memrank.text.counted import counted
 from memrank.text.dates import format_duration
 from memrank.text.inert import clip
-from memrank.tune.compiler import Compiled
+from memrank.tune.compilation import Candidate, Compiled
+from memrank.tune.trial import Gain
 
-SCHEMA = "memrank.compilation/1"
-DIFF_SCHEMA = "memrank.artifact-diff/1"
-SHOWN = ("nDCG@10", "R@10", "P@3", "MRR@10", "current_first", "stale@1", "MAE", "ECE", "empty_ok", "must_not@10")
-"""Rows of the table beside those of the objective and the constraints; JSON holds all."""
-LONG = ("half_life", "stale_after")
-"""What is a duration, in seconds."""
-ABSENT = "-"
+SCHEMA = "memrank.compile/1"
+NAME, SHORT = 80, 4
+SHOWN = ("nDCG@10", "MRR@10", "R@10", "P@3", "current_first", "stale@1", "must_not@10", "empty_ok", "MAE", "ECE")
+"""Rows of the table beside the objective and the constraints; JSON holds all."""
+DURATIONS = ("temporal.half_life.", "ranker.stale_after")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
     name: str
-    cells: tuple[str, ...]
+    before: str
+    after: str
+    more: str
 
 
-def compilation_json(made: Compiled, path: str | None) -> dict[str, Any]:
-    """One JSON object; `path` is where the artifact was written, None where none was. What cannot be told is null."""
-    found = made.found
+def compile_json(found: Compiled, written: str | None) -> dict[str, Any]:
+    """One JSON object, `memrank.compile/1`; `written` is the artifact's path. What cannot be told (NaN) is null."""
+    before, after = found.shown
     return {
         "schema": SCHEMA,
-        "spec": made.spec.name,
-        "evalset": made.evalset,
-        "accepted": made.accepted,
-        "why": made.why,
-        "objective": dict(made.objective),
+        "spec": found.spec.name,
+        "evalset": found.evalset,
+        "accepted": found.accepted,
+        "result": "improved" if found.accepted else "no improvement found",
+        "why": found.why,
+        "objective": dict(found.section.weights),
+        "constraints": {name: one.model_dump() for name, one in found.section.constraints.items()},
+        "optimizer": found.section.optimizer,
+        "seed": found.section.seed,
         "parts": {
-            **{name: len(getattr(made.parts, name)) for name in ("fit", "choose", "report")},
-            "drawn": made.parts.drawn,
+            "how": found.parts.how,
+            "folds": len(found.parts.folds),
+            **{name: len(getattr(found.parts, name)) for name in ("fit", "choose", "report")},
         },
-        "changes": {name: {"before": then, "after": now} for name, (then, now) in made.changes.items()},
+        "parameters": {
+            path: {"before": found.before[path], "after": found.after[path]} for path in sorted(found.before)
+        },
+        "old": _candidate(found.start),
+        "candidates": [_candidate(one) for one in found.candidates],
         "search": {
-            "evaluations": found.evaluations,
-            "stopped": found.stopped,
-            "seconds": found.seconds,
-            "history": [
-                {"evaluations": one.evaluations, "what": one.what, "objective": one.objective, "missed": one.violation}
-                for one in found.history
-                if math.isfinite(one.objective)
-            ],
+            "evaluations": found.found.evaluations,
+            "stopped": found.found.stopped,
+            "history": [asdict(step) for step in found.found.history],
         },
-        "trials": [
-            {"objective": one.objective, "gain": _difference(one.gain), "missed": dict(one.missed)}
-            for one in made.trials
-        ],
-        "report": {
-            "before": _figures(made.before),
-            "after": _figures(made.after),
-            "gain": _difference(made.gain),
-        },
-        "suspicious": list(made.suspicious),
-        "out": path,
-        "artifact": None if made.artifact is None else to_dict(made.artifact),
+        "sensitivity": [_told(asdict(one)) for one in found.sensitivity],
+        "learning": [_told(asdict(one)) for one in found.learning],
+        "leaks": [str(one) for one in found.leaks],
+        "notes": list(found.notes),
+        "measured_on": before.part,
+        "before": _figures(before),
+        "after": _figures(after),
+        "gain": None if found.gain is None else _told(asdict(found.gain)),
+        "report_reads": found.report_reads,
+        "out": written,
+        "artifact": None if found.artifact is None else to_dict(found.artifact),
     }
 
 
-def compilation_text(made: Compiled, look: Look) -> str:
-    """What was searched and decided, what changes, and the held-out part before and after."""
-    parts, found = made.parts, made.found
-    sizes = ", ".join(f"{name} {len(getattr(parts, name))}" for name in ("fit", "choose", "report"))
-    lines = [
-        f"{made.evalset}: {' and '.join(made.objective)} raised by {counted(found.evaluations, 'setting')} "
-        f"in {found.seconds:.1f} s{', stopped early' if found.stopped else ''}",
-        f"queries by part: {sizes}{'; drawn by group, since the set names no parts' if parts.drawn else ''}",
-        made.why,
-    ]
-    if made.suspicious:
-        lines.append(f"suspicious: {', '.join(made.suspicious)} tell what is relevant without fail; is this a test?")
-    if made.changes:
+def compile_text(found: Compiled, look: Look) -> str:
+    """The answer first, then what was changed, then the metrics before and after."""
+    lines = [*heading(found), ""]
+    values = changed(found)
+    if values:
+        importance = {one.path: f"{one.importance:+.4f}" for one in found.sensitivity}
         rows = [
-            _Row(name=name, cells=(value_text(name, then), value_text(name, now)))
-            for name, (then, now) in made.changes.items()
+            _Row(name=path, before=value_text(path, was), after=value_text(path, now), more=importance.get(path, ""))
+            for path, (was, now) in values.items()
         ]
-        lines += ["", *_table("setting", ("before", "after"), rows, look)]
-    wanted = dict.fromkeys((*made.objective, *SHOWN))
-    names = [name for name in wanted if name in made.before.figures]
-    rows = [
-        _Row(name=f"{name}{' ↓' if lower_is_better(name) else ''}", cells=_before_after(made, name)) for name in names
+        what = "parameter" if found.accepted else "found, not taken"
+        lines += [*_grid(rows, look, (what, "before", "after", "worth")), ""]
+    before, after = found.shown
+    pairs = {name: (before.figures[name], after.figures[name]) for name in shown(found)}
+    metrics = [
+        _Row(name=name, before=_figure(was), after=_figure(now), more=f"n {now.n}")
+        for name, (was, now) in pairs.items()
     ]
-    lines += ["", f"held-out part ({counted(len(parts.report), 'query', 'queries')}), read once:", ""]
-    lines += _table("metric", ("before", "after") if made.changes else ("as it is",), rows, look)
-    if made.changes:
-        lines += ["", f"gain of the objective there: {_told(made.gain)}"]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_grid(metrics, look, (f"on {before.part}", "before", "after", ""))])
 
 
-def artifact_text(artifact: Artifact) -> str:
-    """What an artifact holds, a line a value."""
-    lines = [f"{artifact.name}: seed {artifact.seed}"]
-    lines += [f"made with {name} {version}" for name, version in artifact.versions.items()]
-    lines += [f"{name}: {clip(value, 200)}" for name, value in artifact.data.items()]
-    for name, value in _flat(artifact).items():
-        lines.append(f"{clip(name, 100)} = {value_text(name, value)}")
-    return "\n".join(lines)
-
-
-def artifact_differences(one: Artifact, other: Artifact) -> dict[str, tuple[str | None, str | None]]:
-    """Name of each thing that differs to both sides, as text; None where a side lacks it. Metrics last."""
-    sides = [
-        {
-            "spec": artifact.spec,
-            "seed": str(artifact.seed),
-            **{f"versions.{name}": value for name, value in artifact.versions.items()},
-            **{f"data.{name}": value for name, value in artifact.data.items()},
-            **{name: value_text(name, value) for name, value in _flat(artifact).items()},
-            **{
-                f"metrics.{part}.{name}": f"{value:.4f}"
-                for part, values in artifact.metrics.items()
-                if part in ("before", "after")
-                for name, value in values.items()
-            },
-        }
-        for artifact in (one, other)
+def heading(found: Compiled) -> list[str]:
+    """What came of it, on what: a sentence a line."""
+    parts = found.parts
+    sizes = f"{len(parts.fit)} fit, {len(parts.choose)} choose, {len(parts.report)} report"
+    chosen = f"; chosen by in {len(parts.folds)} nested folds of fit and choose" if parts.folds else ""
+    answer = "improved" if found.accepted else "no improvement found; the old settings stay"
+    head = [
+        f"{found.spec.name} on {clip(found.evalset, NAME)}: {answer}",
+        found.why,
+        f"queries: {sizes}{chosen} ({parts.how})",
+        f"search: {counted(found.found.evaluations, 'setting')} tried"
+        f"{', stopped early' if found.found.stopped else ''}; {_fitted(found)}",
     ]
-    names = dict.fromkeys((*sides[0], *sides[1]))
-    found = {name: (sides[0].get(name), sides[1].get(name)) for name in names}
-    return {name: pair for name, pair in found.items() if pair[0] != pair[1]}
+    if found.gain is not None:
+        head.append(f"on the report part, {_read(found.report_reads)}: {gain_text(found.gain)}")
+    else:
+        head.append("the report part was not read; figures are of what was chosen by")
+    return head
 
 
-def difference_text(found: Mapping[str, tuple[str | None, str | None]], names: tuple[str, str], look: Look) -> str:
-    """A line a difference, both sides beside each other."""
-    if not found:
-        return "the same"
-    rows = [
-        _Row(name=clip(name, 60), cells=tuple(ABSENT if side is None else clip(side, 60) for side in pair))
-        for name, pair in found.items()
+def shown(found: Compiled) -> list[str]:
+    """The metrics that people are shown, of those that there are."""
+    first = dict.fromkeys((*found.section.weights, *found.section.constraints))
+    rest = sorted((name for name in SHOWN if name not in first), key=rank_of)
+    both = [one.figures for one in found.shown]
+    return [name for name in (*first, *rest) if all(name in figures for figures in both)]
+
+
+def changed(found: Compiled) -> dict[str, tuple[Number, Number]]:
+    """Path to its value before and after, of what differs."""
+    return {path: (was, found.after[path]) for path, was in found.before.items() if found.after[path] != was}
+
+
+def value_text(path: str, value: Number) -> str:
+    """A value as people read it: durations with their unit."""
+    if isinstance(value, str):
+        return clip(value, NAME)
+    return duration_text(value) if path.startswith(DURATIONS) else f"{value:.4g}"
+
+
+def duration_text(seconds: float) -> str:
+    """In the unit that suits it: exact where that is short, else with three digits."""
+    exact = format_duration(seconds)
+    if len(exact) <= SHORT:
+        return exact
+    size, unit = next((pair for pair in ((86400.0, "d"), (3600.0, "h"), (60.0, "m")) if seconds >= pair[0]), (1.0, "s"))
+    return f"{seconds / size:.3g}{unit}"
+
+
+def gain_text(gain: Gain) -> str:
+    """A difference with its interval."""
+    if math.isnan(gain.low):
+        return f"{gain.difference:+.4f} (no interval: one group)"
+    return f"{gain.difference:+.4f} [{gain.low:+.4f}, {gain.high:+.4f}] over {gain.n} queries in {gain.groups} groups"
+
+
+def _fitted(found: Compiled) -> str:
+    first, best = found.found.history[0], found.found.best
+    return f"objective on what was searched {first.objective:.4f} becomes {best.objective:.4f}"
+
+
+def _read(times: int) -> str:
+    return "read once" if times == 1 else f"read {times} times by now"
+
+
+def _figure(figure: Figure) -> str:
+    if math.isnan(figure.low):
+        return f"{figure.value:.4f}"
+    return f"{figure.value:.4f} [{figure.low:.4f}, {figure.high:.4f}]"
+
+
+def _grid(rows: list[_Row], look: Look, titles: tuple[str, str, str, str]) -> list[str]:
+    columns: list[Column[_Row]] = [
+        Column(title=titles[0], cell=lambda row: row.name, justify="left"),
+        Column(title=titles[1], cell=lambda row: row.before),
+        Column(title=titles[2], cell=lambda row: row.after, style="bold"),
     ]
-    return "\n".join(_table("what", names, rows, look))
+    text: Column[_Row] = Column(title=titles[3], cell=lambda row: row.more, justify="left")
+    return grid_lines(columns, text, rows, width=table_width(look.width), colour=look.colour)
 
 
-def value_text(path: str, value: object) -> str:
-    """A value as people write it: durations with their unit."""
-    if isinstance(value, float) and any(name in path for name in LONG):
-        return format_duration(value)
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, tuple):
-        return ", ".join(f"{one:.4g}" for one in value[:8]) + (", ..." if len(value) > 8 else "")
-    return clip(str(value), 120)
-
-
-def _flat(artifact: Artifact) -> dict[str, object]:
+def _candidate(one: Candidate) -> dict[str, Any]:
     return {
-        (field if name == "parameters" else f"{name}.{field}"): value
-        for name, state in artifact.state.items()
-        for field, value in state.values.items()
+        "values": dict(sorted(one.values.items())),
+        "objective": None if math.isnan(one.objective) else one.objective,
+        "gain": None if one.gain is None else _told(asdict(one.gain)),
+        "missed": [_told({**asdict(miss), "by": miss.by}) for miss in one.missed],
     }
 
 
-def _table(first: str, titles: tuple[str, ...], rows: list[_Row], look: Look) -> list[str]:
-    columns: list[Column[_Row]] = [Column(title=first, cell=lambda row: row.name, justify="left")]
-    columns += [
-        Column(title=clip(title, 40), cell=partial(_cell, k), justify="left", style="bold" if k else "")
-        for k, title in enumerate(titles)
-    ]
-    return grid_lines(columns[:-1], columns[-1], rows, width=table_width(look.width), colour=look.colour)
+def _figures(report: Report) -> dict[str, dict[str, Any]]:
+    return {name: _told(asdict(figure)) for name, figure in report.figures.items()}
 
 
-def _cell(place: int, row: _Row) -> str:
-    return row.cells[place]
-
-
-def _before_after(made: Compiled, name: str) -> tuple[str, ...]:
-    before, after = made.before.figures[name], made.after.figures.get(name)
-    if not made.changes:
-        return (_figure(before),)
-    return _figure(before), ABSENT if after is None else _figure(after)
-
-
-def _figure(one: Figure) -> str:
-    if math.isnan(one.low):
-        return f"{one.value:.3f}"
-    return f"{one.value:.3f} [{one.low:.2f}, {one.high:.2f}]"
-
-
-def _told(one: Difference) -> str:
-    return f"{one.mean:+.4f}" if math.isnan(one.low) else f"{one.mean:+.4f} [{one.low:+.4f}, {one.high:+.4f}]"
-
-
-def _difference(one: Difference) -> dict[str, float | int | None]:
-    told = {"mean": one.mean, "low": one.low, "high": one.high}
-    return {**{name: None if math.isnan(value) else value for name, value in told.items()}, "n": one.n}
-
-
-def _figures(report: Report) -> dict[str, dict[str, float | int | None]]:
-    def plain(value: float) -> float | None:
-        return value if math.isfinite(value) else None
-
-    return {
-        name: {"value": plain(one.value), "low": plain(one.low), "high": plain(one.high), "n": one.n}
-        for name, one in report.figures.items()
-    }
+def _told(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: None if isinstance(one, float) and not math.isfinite(one) else one for key, one in values.items()}

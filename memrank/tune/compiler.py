@@ -1,314 +1,342 @@
-"""Compiles a spec: searches its numbers on one part of a golden set, decides on a second, and shows a third.
+"""Compiles a spec: searches on one part of a golden set, chooses on another, and reports on a third, read once.
 
-A setting is only taken where the paired interval of the second part leaves out that there is no gain. The third part is
-read once, after that, by the spec as it was and as it is to be; nothing follows from it.
+What was found counts only where the real pipeline is better with it on queries that it was not found on, by more than
+chance; otherwise the old settings stay, and the part that is reported on is not read.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from memrank.artifact import Artifact, State
-from memrank.compiled import PARAMETERS, bound_json, made_with, with_state
+from memrank.artifact import Artifact, State, Value
+from memrank.compiled import bound_json, made_with, with_state
 from memrank.errors import DataError, UsageError
-from memrank.evals.evalset import Evalset, groups
-from memrank.evals.evaluate import evaluate, newest
+from memrank.evals.calibrate import measured
+from memrank.evals.evalset import Evalset
+from memrank.evals.evaluate import newest
 from memrank.evals.labels import Labelled
-from memrank.evals.outcome import Unscored
-from memrank.evals.report import Figure, Report, Subject, report_of
-from memrank.fileio import canonical_json
-from memrank.parameters import DEFAULT_FREE, GROUPS, Number, parameters, values_of
-from memrank.pipeline import Pipeline
-from memrank.score.intervals import Bootstrap, Difference
-from memrank.spec import Spec
+from memrank.evals.outcome import Outcome
+from memrank.evals.report import Report
+from memrank.fileio import canonical_json, sha256_hex
+from memrank.parameters import Number, Parameter, parameters, stage_of, values_of
+from memrank.spec import RankerSpec, Spec
 from memrank.speccompile import CompileSpec
-from memrank.tune.aims import Aims, Bound
+from memrank.tune.aims import Bound
+from memrank.tune.bench import Bench, Build
+from memrank.tune.compilation import Candidate, Compiled, Options, Progress
 from memrank.tune.judge import library_version
-from memrank.tune.parts import Parts, leaks, parts_of
+from memrank.tune.leak import Leak, leaks
+from memrank.tune.parts import Parts, parts_of
 from memrank.tune.problem import Problem
-from memrank.tune.search import Candidate, Found, Step, search
-from memrank.types import Floats
+from memrank.tune.recalibrate import fitted_states, without_calibration
+from memrank.tune.search import Found, Step, search
+from memrank.tune.sensitivity import Learned, learning_curve, sensitivity
+from memrank.tune.trial import Gain, mean_of, missed
 from memrank.version import __version__
 
-TRIED = 3
-"""Settings of the search that are looked at on `choose`: the fewer, the less is found by chance."""
-RESAMPLES = 2000
-SEARCHED = frozenset(GROUPS) - {"pruner"}
-"""Groups that a search by rankings can judge; what a pruner keeps is no ranking."""
+Values = Mapping[str, Number]
 
-Build = Callable[[Spec], Pipeline]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """How to compile, beside what the spec says."""
-
-    jobs: int = 1
-    progress: Callable[[Step], None] | None = field(default=None, repr=False)
-    stop: Callable[[], bool] | None = field(default=None, repr=False)
-    asked: Callable[[int], None] | None = field(default=None, repr=False)
-    """Told how many more queries of `choose` and `report` were asked."""
+CHOSEN_FROM = 3
+"""Settings beside the old ones that are measured on the part `choose`."""
+CURVE_SHARE = 6
+"""A search for a point of the learning curve tries one in so many of the settings of the whole search."""
+HISTORY = 40
+"""Steps of the search that an artifact keeps at the most."""
+OF_PIPELINE = ("ECE", "latency_", "lm_", "cost_usd", "position_bias", "sensitivity", "actions")
+"""Metrics that only the real pipeline can tell; settings are searched for without them, and chosen with them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """A setting on the part `choose`, as the pipeline itself ranks."""
+def compile_spec(spec: Spec, build: Build, evalset: Evalset, section: CompileSpec, options: Options) -> Compiled:
+    """Compile `spec`, which has no artifact; `build` makes a pipeline over the memories of the evalset.
 
-    values: Mapping[str, Number]
-    objective: float
-    missed: Mapping[str, float]
-    """Constraint to how far it is missed; empty where all are kept."""
-    gain: Difference
-    """Of the objective over the spec as it was, query by query; the interval is corrected for how many were tried."""
+    Ctrl-C ends the search, not the compilation: it goes on with the best so far. Raises UsageError for a spec or an
+    objective that cannot be searched by, DataError for a set that is too small or whose labels leak, DependencyError
+    without scipy.
+    """
+    if stage_of(spec, RankerSpec) is None:
+        raise UsageError(f"the spec {spec.name} has no ranker: there is nothing to compile", hint="add a ranker.v1")
+    if section.optimizer != "weights":
+        raise UsageError(
+            f"the optimizer {section.optimizer} tunes what a language model is told, and {spec.name} is tuned without",
+            hint="optimizer: weights",
+        )
+    told = [name for name in section.weights if name.startswith(OF_PIPELINE)]
+    if told:
+        raise UsageError(
+            f"{', '.join(told)} cannot be an objective: it is not told from ranks and scores",
+            hint="such as nDCG@10, R@10, MRR@10, current_first, MAE; of others, make constraints",
+        )
+    parts = parts_of(evalset.queries, section.seed)
+    bench = Bench(build=build, evalset=evalset, section=section, options=options)
+    bench.tell(Progress(phase="reading", done=0, total=len(parts.both)))
+    bounds = {
+        name: Bound(min=one.min, max=one.max)
+        for name, one in section.constraints.items()
+        if not name.startswith(OF_PIPELINE)
+    }
+    whole = Problem(build(spec), parts.both, section.weights, bounds, newest=newest(evalset.memories))
+    leaked = _leaks(whole)
+    free = parameters(spec, section.free, types=whole.types)
+    if not free:
+        raise UsageError("nothing of the spec is free", hint="compile: {free: [composite, half_life]}")
+    return _Compilation(
+        spec=spec,
+        bench=bench,
+        parts=parts,
+        whole=whole,
+        free=free,
+        start=values_of(spec, free),
+        leaked=leaked,
+        notes=[f"easy labels, or a leak: {one}" for one in leaked],
+    ).run()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compiled:
-    """What came of compiling."""
+def _leaks(problem: Problem) -> tuple[Leak, ...]:
+    """Raises DataError where records know the labels."""
+    found = leaks(problem.slates({}))
+    of_records = [one for one in found if one.record]
+    if of_records:
+        raise DataError(
+            f"the labels leak: {'; '.join(map(str, of_records[:3]))}",
+            hint="whatever is tuned on this is tuned to the leak: make ids, order and fields say nothing",
+        )
+    return found
+
+
+@dataclass(kw_only=True)
+class _Compilation:
+    """One compilation, step by step."""
 
     spec: Spec
-    """With what was found, or as it was."""
-    accepted: bool
-    why: str
-    """In a sentence."""
-    objective: Mapping[str, float]
-    changes: Mapping[str, tuple[Number, Number]]
-    """Path to the value before and after."""
-    found: Found
-    trials: tuple[Trial, ...]
+    bench: Bench
     parts: Parts
-    before: Report
-    """On the part `report`, as the spec was."""
-    after: Report
-    gain: Difference
-    """Of the objective on the part `report`."""
-    evalset: str
-    suspicious: tuple[str, ...]
-    """What tells the labels without fail (`parts.leaks`)."""
-    artifact: Artifact | None
+    whole: Problem
+    free: tuple[Parameter, ...]
+    start: Values
+    leaked: tuple[Leak, ...]
+    notes: list[str]
+    stopped: bool = False
+    chosen_by: tuple[Report, ...] = field(default=())
+    """Before and after, on what was chosen by."""
 
-
-def compile_spec(spec: Spec, build: Build, evalset: Evalset, options: Options) -> Compiled:
-    """Compile a spec on an evalset. `build` makes a pipeline over the memories of the evalset.
-
-    Raises UsageError for a spec that cannot be searched, DataError for a set that is too small or cannot be read,
-    DependencyError without scipy.
-    """
-    plan = spec.compile or CompileSpec()
-    plain = spec.model_copy(update={"compiled": None})
-    parts = parts_of(evalset, plan.seed)
-    aims = {plan.objective: 1.0} if isinstance(plan.objective, str) else dict(plan.objective)
-    bounds = {name: Bound(min=one.min, max=one.max) for name, one in plan.constraints.items()}
-    pipeline = build(plain)
-    now = newest(evalset.memories)
-    problem = Problem(pipeline, parts.fit, aims, bounds, newest=now)
-    free = parameters(plain, _free(plan), types=problem.types if _typed(plan) else ())
-    if not free:
-        raise UsageError("nothing of this spec is free to change", hint="compile: {free: [composite, half_life]}")
-    start = values_of(plain, free)
-    found = search(
-        problem,
-        free,
-        start,
-        seed=plan.seed,
-        workers=options.jobs,
-        evaluations=plan.evaluations,
-        progress=options.progress,
-        stop=options.stop,
-    )
-    runner = _Runner(build=build, evalset=evalset, aims=aims, bounds=bounds, plan=plan, options=options)
-    chosen, trials = runner.choose(plain, parts.choose, _tried(found, start))
-    changes = {path: (start[path], value) for path, value in (chosen.values if chosen else {}).items()}
-    changes = {path: pair for path, pair in changes.items() if pair[0] != pair[1]}
-    values = {path: after for path, (_, after) in changes.items()}
-    state = {PARAMETERS: State(values={path: values[path] for path in sorted(values)})}
-    tuned = with_state(plain, state) if values else plain
-    before = runner.report(plain, parts.report)
-    after = runner.report(tuned, parts.report) if values else before
-    gain = runner.difference(after, before, parts.report)
-    made = Compiled(
-        spec=tuned,
-        accepted=bool(values),
-        why=_why(chosen, trials),
-        objective=aims,
-        changes=changes,
-        found=found,
-        trials=trials,
-        parts=parts,
-        before=before,
-        after=after,
-        gain=gain,
-        evalset=evalset.name,
-        suspicious=tuple(leaks(problem.slates({}))),
-        artifact=None,
-    )
-    return made if not values else _with_artifact(made, plain, evalset, plan, state, pipeline)
-
-
-def _free(plan: CompileSpec) -> Sequence[str] | Mapping[str, Sequence[Number]]:
-    if plan.free is None:
-        return DEFAULT_FREE
-    refused = [name for name in plan.free if name == "pruner" or name.startswith("pruner.")]
-    if refused:
-        raise UsageError(
-            f"{refused[0]} cannot be compiled by rankings", hint=f"one of {', '.join(sorted(SEARCHED))}, or a path"
-        )
-    return plan.free
-
-
-def _typed(plan: CompileSpec) -> bool:
-    """Whether each memory type may have a half-life of its own."""
-    return plan.free is None or "half_life" in plan.free
-
-
-def _tried(found: Found, start: Mapping[str, Number]) -> list[Candidate]:
-    """The best few that differ from the start."""
-    plain = dict(start)
-    return [one for one in found.candidates if dict(one.values) != plain][:TRIED]
-
-
-def _why(chosen: Trial | None, trials: Sequence[Trial]) -> str:
-    if chosen is not None:
-        return (
-            f"the gain on the part choose is {chosen.gain.mean:+.4f} [{chosen.gain.low:+.4f}, {chosen.gain.high:+.4f}]"
-        )
-    if not trials:
-        return "no improvement found: the search came back to the spec as it is"
-    best = max(trials, key=lambda one: one.gain.mean)
-    if best.missed:
-        missed = ", ".join(f"{name} by {by:.4f}" for name, by in best.missed.items())
-        return f"no improvement found: on the part choose the best setting misses {missed}"
-    return (
-        f"no improvement found: on the part choose the best setting gains {best.gain.mean:+.4f} "
-        f"[{best.gain.low:+.4f}, {best.gain.high:+.4f}], which may be none"
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Runner:
-    """Asks the queries of a part through the whole pipeline."""
-
-    build: Build
-    evalset: Evalset
-    aims: Mapping[str, float]
-    bounds: Mapping[str, Bound]
-    plan: CompileSpec
-    options: Options
-
-    def choose(
-        self, plain: Spec, queries: Sequence[Labelled], candidates: Sequence[Candidate]
-    ) -> tuple[Trial | None, tuple[Trial, ...]]:
-        """The best setting that is surely better on these queries and keeps what it must, and all that were tried."""
-        if not candidates:
-            return None, ()
-        first = self.report(plain, queries)
-        own = self._missed(first)
-        trials = []
-        for candidate in candidates:
-            changed = dict(candidate.values)
-            spec = with_state(plain, {PARAMETERS: State(values=changed)})
-            report = self.report(spec, queries)
-            gain = self.difference(report, first, queries, tests=len(candidates))
-            objective = float(np.nanmean(self._objective(report)))
-            trials.append(Trial(values=changed, objective=objective, missed=self._missed(report), gain=gain))
-        kept = [one for one in trials if not one.missed]
-        # Where the spec itself misses a constraint, keeping it is the gain.
-        better = [one for one in kept if own or one.gain.low > 0]
-        return (max(better, key=lambda one: one.objective) if better else None), tuple(trials)
-
-    def report(self, spec: Spec, queries: Sequence[Labelled]) -> Report:
-        """The whole report of a spec on these queries."""
-        pipeline = self.build(spec)
-        also = (*self.aims, *self.bounds)
-        outcomes = evaluate(
-            pipeline,
-            self.evalset,
-            queries,
-            jobs=self.options.jobs,
-            seed=self.plan.seed,
-            also=also,
-            progress=self.options.asked,
-        )
-        subject = Subject(spec=spec.name, spec_sha256=pipeline.spec_sha256, store_version="", gates={})
-        return report_of(subject, self.evalset, queries, outcomes, part="", seed=self.plan.seed, resamples=RESAMPLES)
-
-    def difference(self, one: Report, other: Report, queries: Sequence[Labelled], tests: int = 1) -> Difference:
-        """Of the objective, query by query; the interval holds for that many tests at once (Bonferroni)."""
-        bootstrap = Bootstrap(groups(queries), seed=self.plan.seed, resamples=RESAMPLES)
-        found = bootstrap.paired(self._objective(one), self._objective(other))
-        if tests == 1 or math.isnan(found.low):
-            return found
-        tail = 2.5 / tests
-        low, high = np.percentile(found.drawn[np.isfinite(found.drawn)], [tail, 100 - tail])
-        return Difference(mean=found.mean, low=float(low), high=float(high), n=found.n, drawn=found.drawn, p=found.p)
-
-    def _objective(self, report: Report) -> Floats:
-        """What is to be raised, for each query; NaN where no metric of it applies."""
-        rows = [{} if isinstance(one, Unscored) else one.values for one in report.outcomes]
-        found = {name: np.array([row.get(name, math.nan) for row in rows]) for name in self.aims}
-        total = Aims(objective=self.aims, constraints={}).of_queries(found)
-        if np.isnan(total).all():
-            raise DataError(f"no query of a part has labels for {', '.join(self.aims)}")
-        return total
-
-    def _missed(self, report: Report) -> dict[str, float]:
-        found = {}
-        for name, bound in self.bounds.items():
-            figure = report.figures.get(name)
-            value = math.nan if figure is None else figure.value
-            by = max(
-                (bound.min - value) if bound.min is not None else 0.0,
-                (value - bound.max) if bound.max is not None else 0.0,
+    def run(self) -> Compiled:
+        parts = self.parts
+        fit = self.whole if parts.folds else self.whole.part(range(len(parts.fit)))
+        found = self._search(fit, "searching")
+        old, candidates = self._choose(found)
+        best = candidates[0] if candidates else None
+        learning = self._learning()
+        accepted = best is not None and best.gain is not None and best.gain.real and not best.missed
+        why = _why(best)
+        after = dict(best.values) if best else dict(self.start)
+        changed = {path: value for path, value in after.items() if value != self.start[path]}
+        important = sensitivity(fit, [one for one in self.free if one.path in changed], after, self.start)
+        artifact, gain, reads, shown = None, None, 0, (self.chosen_by[0], self.chosen_by[-1])
+        if accepted:
+            state = _parameters(changed)
+            state |= self._calibration(state)
+            key = self._key()
+            reads = self.bench.options.reading(key) if self.bench.options.reading else 1
+            shown = (
+                self.bench.measure(self.spec, parts.report, "reporting: before", "report"),
+                self.bench.measure(with_state(self.spec, state), parts.report, "reporting: after", "report"),
             )
-            if not by <= 0:
-                found[name] = by
+            gain = self.bench.gain(*shown, parts.report, tests=1)
+            artifact = self._artifact(state, found, old, candidates[0], shown, gain, key)
+        return Compiled(
+            spec=self.spec,
+            evalset=self.bench.evalset.name,
+            section=self.bench.section,
+            parts=parts,
+            accepted=accepted,
+            why=why,
+            artifact=artifact,
+            before=self.start,
+            after=after,
+            start=old,
+            candidates=candidates,
+            found=found,
+            leaks=self.leaked,
+            notes=tuple(self.notes),
+            sensitivity=important,
+            learning=learning,
+            shown=shown,
+            gain=gain,
+            report_reads=reads,
+        )
+
+    def _search(self, problem: Problem, phase: str, most: int = 0) -> Found:
+        section, options = self.bench.section, self.bench.options
+        most = most or section.evaluations
+        self.bench.tell(Progress(phase=phase, done=0, total=most))
+
+        def tell(step: Step) -> None:
+            at = Progress(phase=phase, done=step.evaluations, total=most, best=step.objective, violation=step.violation)
+            self.bench.tell(at)
+
+        found = search(
+            problem,
+            self.free,
+            self.start,
+            seed=section.seed,
+            workers=options.jobs,
+            evaluations=most,
+            progress=tell,
+            stop=lambda: self.stopped,
+        )
+        if found.stopped and not self.stopped:
+            self.stopped = True
+            self.notes.append("the search was stopped: what follows is of the best so far")
         return found
 
+    def _choose(self, found: Found) -> tuple[Candidate, tuple[Candidate, ...]]:
+        """The old settings, and what was found, best first, by queries that it was not found on."""
+        bench, folds = self.bench, self.parts.folds
+        queries = self.parts.both if folds else self.parts.choose
+        before = bench.measure(self.spec, queries, "choosing: as it was", "choose")
+        measured: list[tuple[Candidate, Report]] = []
+        new = self._new(found)
+        for at, values in enumerate(new):
+            phase = f"choosing: {at + 1} of {len(new)}"
+            report = (
+                self._folded(queries)
+                if folds
+                else bench.measure(with_state(self.spec, _parameters(values)), queries, phase, "choose")
+            )
+            gain = bench.gain(before, report, queries, tests=len(new))
+            measured.append((bench.candidate(values, report, gain), report))
+        measured.sort(key=lambda one: (sum(miss.by for miss in one[0].missed), -one[0].objective))
+        self.chosen_by = (before, *(report for _, report in measured[:1]))
+        return bench.candidate(self.start, before, None), tuple(one for one, _ in measured)
 
-def _with_artifact(
-    made: Compiled, plain: Spec, evalset: Evalset, plan: CompileSpec, state: Mapping[str, State], pipeline: Pipeline
-) -> Compiled:
-    chosen = max(made.trials, key=lambda one: (not one.missed, one.objective))
-    summary = {
-        "objective": dict(made.objective),
-        "optimizer": plan.optimizer,
-        "evaluations": made.found.evaluations,
-        "fit": {"before": made.found.history[0].objective, "after": made.found.best.objective},
-        "choose": {"gain": chosen.gain.mean, "low": chosen.gain.low, "high": chosen.gain.high},
-        "queries": {name: len(getattr(made.parts, name)) for name in ("fit", "choose", "report")},
+    def _new(self, found: Found) -> list[Values]:
+        """The best few settings other than the old ones; with folds the best one, which stands for the search."""
+        other = {canonical_json(dict(one.values)): one.values for one in (found.best, *found.candidates)}
+        other.pop(canonical_json(dict(self.start)), None)
+        return list(other.values())[: 1 if self.parts.folds else CHOSEN_FROM]
+
+    def _folded(self, queries: Sequence[Labelled]) -> Report:
+        """Every query under what a search on the other folds found."""
+        outcomes: dict[str, Outcome] = {}
+        for at, fold in enumerate(self.parts.folds):
+            rest = sorted(set(range(len(queries))) - set(fold))
+            phase = f"fold {at + 1} of {len(self.parts.folds)}"
+            best = self._search(self.whole.part(rest), phase).best.values
+            tuned = with_state(self.spec, _parameters(best))
+            outcomes |= {one.query_id: one for one in self.bench.ask(tuned, [queries[k] for k in fold], phase)}
+        return self.bench.report(self.spec, queries, [outcomes[query.id] for query in queries], "choose")
+
+    def _learning(self) -> tuple[Learned, ...]:
+        """What more labels would bring; nothing where it was not asked for, or somebody is in a hurry."""
+        fit, both = len(self.parts.fit), len(self.parts.both)
+        if not self.bench.options.curve or self.stopped or fit == 0 or fit == both:
+            return ()
+        most = max(10, self.bench.section.evaluations // CURVE_SHARE)
+        return learning_curve(
+            self.whole.part(range(fit)),
+            self.whole.part(range(fit, both)),
+            lambda part: self._search(part, "learning curve", most),
+            seed=self.bench.section.seed,
+        )
+
+    def _calibration(self, state: Mapping[str, State]) -> dict[str, State]:
+        """A judge with other coefficients says other numbers: they are made probabilities anew, where that costs no
+        quality on what was chosen by. A calibration that the spec has was fitted for the old coefficients.
+        """
+        if not any(path.startswith("ranker.coefficients.") for path in state["parameters"].values):
+            return {}
+        bench, queries = self.bench, self.parts.both if self.parts.folds else self.parts.choose
+        tuned = with_state(self.spec, state)
+        plain = without_calibration(tuned)
+        found, note = fitted_states(plain, bench.ask(plain, queries, "calibrating"))
+        if found:
+            base = mean_of(bench.objective(bench.ask(tuned, queries, "calibrating")))
+            mapped = bench.measure(with_state(self.spec, {**state, **found}), queries, "calibrating", "choose")
+            worse = mean_of(bench.objective(mapped.outcomes)) < base
+            if worse or missed(mapped, bench.section.constraints):
+                found, note = {}, "the judge was not calibrated anew: the ranking would be worse by it"
+        self.notes.append(note)
+        return found
+
+    def _key(self) -> str:
+        """Names the labels, and which of them are reported on."""
+        named = sorted(query.id for query in self.parts.report)
+        return sha256_hex(canonical_json([self.bench.evalset.queries_sha256, named]))
+
+    def _artifact(
+        self,
+        state: Mapping[str, State],
+        found: Found,
+        old: Candidate,
+        best: Candidate,
+        shown: tuple[Report, Report],
+        gain: Gain,
+        key: str,
+    ) -> Artifact:
+        section, store = self.bench.section, self.bench.build(self.spec).store
+        parts = {name: str(len(getattr(self.parts, name))) for name in ("fit", "choose", "report")}
+        return Artifact(
+            name=self.spec.name,
+            spec=bound_json(self.spec),
+            versions={**made_with(self.spec), "memrank": __version__, "scipy": library_version()},
+            seed=section.seed,
+            data={
+                "evalset": self.bench.evalset.name,
+                "queries_sha256": self.bench.evalset.queries_sha256,
+                "store_version": store.store_version() if store is not None else "",
+                "parts": self.parts.how,
+                "report_sha256": key,
+                **{f"{name}_queries": count for name, count in parts.items()},
+            },
+            state=state,
+            metrics={name: measured(one.figures) for name, one in zip(("before", "after"), shown, strict=True)},
+            search=_summary(section, found, old, best, gain, len(self.parts.folds)),
+        )
+
+
+def _summary(
+    section: CompileSpec, found: Found, old: Candidate, best: Candidate, gain: Gain, folds: int
+) -> dict[str, Value]:
+    """The search as an artifact keeps it: nothing in it depends on the clock."""
+    steps = found.history if len(found.history) <= HISTORY else (*found.history[: HISTORY - 1], found.history[-1])
+    chosen = {} if best.gain is None else _gain("choose", best.gain)
+    return {
+        "optimizer": section.optimizer,
+        "objective": canonical_json(section.weights),
+        "constraints": canonical_json({name: one.model_dump() for name, one in section.constraints.items()}),
+        "evaluations": float(found.evaluations),
+        "stopped": "yes" if found.stopped else "no",
+        "folds": float(folds),
+        "fit.before": found.history[0].objective,
+        "fit.after": found.best.objective,
+        "choose.before": old.objective,
+        "choose.after": best.objective,
+        **chosen,
+        **_gain("report", gain),
+        "history.evaluations": tuple(float(one.evaluations) for one in steps),
+        "history.objective": tuple(one.objective for one in steps),
     }
-    store = pipeline.store
-    artifact = Artifact(
-        name=plain.name,
-        spec=bound_json(plain),
-        versions={**made_with(plain), "memrank": __version__, "scipy": library_version()},
-        seed=plan.seed,
-        data={
-            "evalset": evalset.name,
-            "fitted_on": "fit",
-            "decided_on": "choose",
-            "held_out": "report",
-            "queries_sha256": evalset.queries_sha256,
-            "store_version": store.store_version() if store is not None else "",
-            "search": canonical_json(summary),
-        },
-        state=dict(state),
-        metrics=_metrics(made),
-    )
-    return Compiled(**{**{name: getattr(made, name) for name in Compiled.__slots__}, "artifact": artifact})
 
 
-def _metrics(made: Compiled) -> dict[str, dict[str, float]]:
-    def of(figures: Mapping[str, Figure], read: Callable[[Figure], float]) -> dict[str, float]:
-        told = {name: read(figure) for name, figure in figures.items() if not name.startswith("latency_")}
-        return {name: value for name, value in told.items() if math.isfinite(value)}
+def _gain(part: str, gain: Gain) -> dict[str, Value]:
+    named = {"gain": gain.difference, "gain_low": gain.low, "gain_high": gain.high}
+    return {f"{part}.{name}": value for name, value in named.items() if math.isfinite(value)}
 
-    found = {}
-    for name, report in (("before", made.before), ("after", made.after)):
-        found[name] = of(report.figures, lambda figure: figure.value)
-        found[f"{name}_low"] = of(report.figures, lambda figure: figure.low)
-        found[f"{name}_high"] = of(report.figures, lambda figure: figure.high)
-    found["gain"] = {"mean": made.gain.mean, "low": made.gain.low, "high": made.gain.high}
-    return {name: {key: one for key, one in values.items() if math.isfinite(one)} for name, values in found.items()}
+
+def _parameters(values: Values) -> dict[str, State]:
+    """The state of an artifact that holds these values."""
+    plain = {path: value if isinstance(value, str) else float(value) for path, value in sorted(values.items())}
+    return {"parameters": State(values=plain)}
+
+
+def _why(best: Candidate | None) -> str:
+    if best is None or best.gain is None:
+        return "no other setting is better on what was searched"
+    if best.missed:
+        return f"what was found does not keep the constraints: {'; '.join(map(str, best.missed))}"
+    gain = best.gain
+    told = f"{gain.difference:+.4f} [{gain.low:+.4f}, {gain.high:+.4f}] over {gain.n} queries in {gain.groups} groups"
+    if gain.real:
+        return f"better on queries that it was not found on: {told}"
+    needed = f"; to tell a gain of that size, about {gain.needed} groups are needed" if gain.needed else ""
+    return f"on queries that it was not found on, the gain could be chance: {told}{needed}"

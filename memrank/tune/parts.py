@@ -1,105 +1,92 @@
-"""The three parts of a golden set that compiling needs, whether they are large enough, and whether labels leak.
+"""Three parts of a golden set, no group in two of them: to search on, to choose by, and to report on, read once.
 
-Settings are searched for on `fit`, decided on by `choose`, shown on `report`; a set without parts is split by group.
+Where the set says which query belongs where, that holds. Elsewhere groups are dealt by a seed. Where the part `choose`
+is small, nested folds take its place: each fold of fit and choose is measured under what was found on the others.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from memrank.errors import DataError
-from memrank.evals.evalset import Evalset, groups
+from memrank.evals.evalset import groups, split_of
 from memrank.evals.labels import Labelled
-from memrank.slate import Slate
-from memrank.stages.ranker import judged_columns
-from memrank.types import Bools, Floats
+from memrank.fileio import sha256_hex
+from memrank.text.counted import counted
 
-SHARES = {"fit": 0.5, "choose": 0.25, "report": 0.25}
-"""Of the groups, where a set names no parts."""
-FEWEST_GROUPS = 4
-FEWEST_QUERIES = 20
-"""In each part, with something relevant: with fewer no interval says anything."""
-PERFECT = 0.999
-LEAST_PAIRS = 200
-"""Candidates that are not relevant from which on a feature that is never wrong is suspicious."""
+SHARES = (0.5, 0.8)
+"""Upper ends of fit and choose, of the groups; the rest is reported on."""
+FEWEST = 20
+"""Groups that are searched on and chosen by, at the least."""
+FEWEST_REPORTED = 10
+"""Groups that are reported on, at the least: an interval of fewer says nothing."""
+ENOUGH_TO_CHOOSE = 30
+"""Groups of the part `choose` from which it is not folded."""
+FOLDS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """Queries by their part."""
+    """The queries of each part, in their order."""
 
     fit: tuple[Labelled, ...]
     choose: tuple[Labelled, ...]
     report: tuple[Labelled, ...]
-    drawn: bool
-    """Whether the parts were drawn here, by a seed, since the set names none."""
+    how: str
+    """Who drew them."""
+    folds: tuple[tuple[int, ...], ...]
+    """Places in `both` of each fold; empty where `choose` is chosen by as it is."""
+
+    @property
+    def both(self) -> tuple[Labelled, ...]:
+        """All that is not reported on."""
+        return (*self.fit, *self.choose)
 
 
-def parts_of(evalset: Evalset, seed: int) -> Parts:
-    """The parts of a set. Raises DataError for one that is too small, with the size that is needed."""
-    stated = any(query.split is not None for query in evalset.queries)
-    found: Mapping[str, Sequence[Labelled]]
-    if stated:
-        found = {"fit": evalset.part("fit"), "choose": evalset.part("choose"), "report": evalset.part("report")}
-    else:
-        found = _drawn(evalset.queries, seed)
-    for name, queries in found.items():
-        _large_enough(evalset, name, queries, stated)
+def parts_of(queries: Sequence[Labelled], seed: int) -> Parts:
+    """Raises DataError, with the size that is needed, for a set that is too small."""
+    known = [query for query in queries if query.annotated]
+    named = groups(known)
+    stated = any(query.split is not None for query in known)
+    of = {query.id: split_of(query) for query in known} if stated else _dealt(known, named, seed)
+    fit, choose, report = (
+        tuple(query for query in known if of[query.id] == part) for part in ("fit", "choose", "report")
+    )
+    group_of = dict(zip((query.id for query in known), named, strict=True))
+    sizes = {
+        "searched on and chosen by": (len({group_of[query.id] for query in (*fit, *choose)}), FEWEST),
+        "reported on": (len({group_of[query.id] for query in report}), FEWEST_REPORTED),
+    }
+    for what, (have, need) in sizes.items():
+        if have < need:
+            raise DataError(
+                f"the set is too small to compile on: {counted(have, 'group')} of queries to be {what}, {need} needed",
+                hint=f"{FEWEST + FEWEST_REPORTED} groups with labels at the least; a query without a group is one",
+            )
+    few = len({group_of[query.id] for query in choose}) < ENOUGH_TO_CHOOSE
+    folds = _folds([group_of[query.id] for query in (*fit, *choose)], seed) if few or not fit else ()
     return Parts(
-        fit=tuple(found["fit"]), choose=tuple(found["choose"]), report=tuple(found["report"]), drawn=not stated
+        fit=fit,
+        choose=choose,
+        report=report,
+        how="as the set has them" if stated else f"split by group with seed {seed}: the set has no parts",
+        folds=folds,
     )
 
 
-def _drawn(queries: Sequence[Labelled], seed: int) -> dict[str, list[Labelled]]:
-    of = groups(queries)
-    names = sorted(set(of))
-    order = np.random.default_rng(seed).permutation(len(names)).tolist()
-    ends = np.cumsum([round(share * len(names)) for share in SHARES.values()])
-    place = {names[group]: int(np.searchsorted(ends[:-1], rank, side="right")) for rank, group in enumerate(order)}
-    found: dict[str, list[Labelled]] = {name: [] for name in SHARES}
-    for query, group in zip(queries, of, strict=True):
-        found[list(SHARES)[place[group]]].append(query)
-    return found
+def _dealt(queries: Sequence[Labelled], named: Sequence[str], seed: int) -> dict[str, str]:
+    order = _drawn(named, seed)
+    part = {}
+    for place, group in enumerate(order):
+        share = place / len(order)
+        part[group] = "fit" if share < SHARES[0] else "choose" if share < SHARES[1] else "report"
+    return {query.id: part[group] for query, group in zip(queries, named, strict=True)}
 
 
-def _large_enough(evalset: Evalset, name: str, queries: Sequence[Labelled], stated: bool) -> None:
-    answerable = [query for query in queries if query.relevant]
-    several = len(set(groups(answerable))) if answerable else 0
-    if len(answerable) >= FEWEST_QUERIES and several >= FEWEST_GROUPS:
-        return
-    whole = "" if stated else f" (the set names no parts, so its groups were drawn {SHARES})"
-    raise DataError(
-        f"{evalset.folder}: the part {name} has {len(answerable)} queries with an answer, in {several} groups{whole}: "
-        f"too few to compile on",
-        hint=f"at least {FEWEST_QUERIES} in {FEWEST_GROUPS} groups in each of fit, choose and report",
-    )
+def _folds(named: Sequence[str], seed: int) -> tuple[tuple[int, ...], ...]:
+    fold = {group: place % FOLDS for place, group in enumerate(_drawn(named, seed))}
+    return tuple(tuple(k for k, group in enumerate(named) if fold[group] == one) for one in range(FOLDS))
 
 
-def leaks(slates: Sequence[tuple[Labelled, Slate]]) -> list[str]:
-    """Names of what tells relevant memories from all others without fail: columns, and the order of ids.
-
-    No honest feature does; one that does was made from the labels, or the set is no test.
-    """
-    sums: dict[str, list[float]] = {}
-    others = 0
-    for query, slate in slates:
-        ids = [slate.memory(k).id for k in range(len(slate))]
-        true = np.array([name in query.relevant for name in ids], dtype=np.bool_)
-        if not true.any() or true.all():
-            continue
-        others += int((~true).sum())
-        rank = np.empty(len(ids))
-        rank[np.argsort(np.array(ids), kind="stable")] = np.arange(len(ids))
-        for name, column in {**judged_columns(slate), "the order of ids": rank}.items():
-            sums.setdefault(name, []).append(_auc(column, true))
-    if others < LEAST_PAIRS:
-        return []
-    means = {name: float(np.mean(values)) for name, values in sums.items()}
-    return sorted(name for name, mean in means.items() if max(mean, 1.0 - mean) > PERFECT)
-
-
-def _auc(column: Floats, true: Bools) -> float:
-    """Share of pairs in which the relevant one is higher; ties count half."""
-    yes, no = column[true][:, None], column[~true][None, :]
-    return float(((yes > no) + 0.5 * (yes == no)).mean())
+def _drawn(named: Sequence[str], seed: int) -> list[str]:
+    """The groups in an order that only the seed decides."""
+    return sorted(set(named), key=lambda group: sha256_hex(f"{seed} {group}"))
