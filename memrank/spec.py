@@ -15,6 +15,7 @@ from memrank.speccalibration import CalibrationSpec
 from memrank.speccascade import CascadeSpec
 from memrank.speccoefficients import CoefficientsSpec
 from memrank.speccompile import CompileSpec
+from memrank.specgate import GateSpec
 from memrank.speclm import LmSpec
 from memrank.specreads import ReadsSpec, ReviewSpec
 from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, MetricKey, Points, Share, Time

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import click
 
+from memrank.cli.artifact_export import export
 from memrank.cli.logfile import seen
 from memrank.cli.output import FILE, deliver, json_text
 
 
 @click.group()
 def artifact() -> None:
-    """Compiled artifacts: show one, tell two apart."""
+    """Compiled artifacts: show one, tell two apart, export one as a query of another engine."""
 
 
 @artifact.command()
@@ -39,3 +40,6 @@ def diff(first: str, second: str, as_json: bool) -> None:
     found = difference(read(Path(first)), read(Path(second)))
     text = json_text(diff_json(found), indent=2) if as_json else diff_text(found, seen())
     deliver([f"{text}\n"], None)
+
+
+artifact.add_command(export)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from memrank.evals.evalset import Evalset
     from memrank.evals.labels import Labelled
     from memrank.evals.report import Report
-    from memrank.speccompile import GateSpec
     from memrank.specfile import SpecFile
+    from memrank.specgate import GateSpec
 
 PARTS = ("all", "fit", "choose", "report")
 SEED = 20260320

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memrank.kernels import BETA, POWER, field_factor, named_half_lives
+from memrank.halflives import BETA, POWER, field_factor, named_half_lives
 from memrank.parameters import Number, weights_of
 from memrank.score import temporal
 from memrank.score.importance import SCALE

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from memrank.errors import SpecError, UsageError
-from memrank.kernels import KERNELS
+from memrank.halflives import KERNELS
 from memrank.parameters import GROUPS, parameters, stage_of, values_of, with_values
 from memrank.score.relevance import LEVEL, ORDER
 from memrank.spec import RankerSpec, Spec, TemporalSpec
