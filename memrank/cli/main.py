@@ -28,9 +28,6 @@ COMMANDS = {
     "reads": ("memrank.cli.reads", "Look into the read log: list, replay, review, count."),
 }
 
-NAMES = {"compile": "compile_"}
-"""What a command is called in its module, where Python has that name already."""
-
 COMPLETION = "_MEMRANK_COMPLETE"
 """Set by a shell that asks for completions."""
 
@@ -47,7 +44,7 @@ class _Lazy(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _ = COMMANDS[cmd_name]
-        command: click.Command = getattr(importlib.import_module(module), NAMES.get(cmd_name, cmd_name))
+        command: click.Command = getattr(importlib.import_module(module), cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
