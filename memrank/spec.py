@@ -14,9 +14,10 @@ from memrank.specbase import Section
 from memrank.speccalibration import CalibrationSpec
 from memrank.speccoefficients import CoefficientsSpec
 from memrank.speccompile import CompileSpec
+from memrank.specevaluate import EvaluateSpec
 from memrank.speclm import LmSpec
 from memrank.specreads import ReadsSpec, ReviewSpec
-from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, MetricKey, Points, Share, Time
+from memrank.specvalues import Count, Duration, FormatVersion, Grace, Points, Share, Time
 from memrank.types import Sensitivity
 
 SUM_TOLERANCE = 1e-6
@@ -303,30 +304,6 @@ class PrunerSpec(Section):
         if not self.keep_below <= self.decay_threshold <= self.drop_threshold:
             raise ValueError("the thresholds fall; allowed: keep_below <= decay_threshold <= drop_threshold")
         return self
-
-
-class GateSpec(Section):
-    min: float | None = None
-    """The metric must not be below this."""
-    max: float | None = None
-    """The metric must not be above this."""
-
-    @model_validator(mode="after")
-    def _has_a_bound(self) -> Self:
-        if self.min is None and self.max is None:
-            raise ValueError("a gate without a bound; allowed: min, max or both")
-        if self.min is not None and self.max is not None and self.min > self.max:
-            raise ValueError("a gate that nothing passes; allowed: a min that is at most the max")
-        return self
-
-
-class EvaluateSpec(Section):
-    evalset: str = Field(min_length=1)
-    """The golden set's folder, relative to the spec."""
-    gates: dict[MetricKey, GateSpec] = Field(
-        default_factory=dict, json_schema_extra={"propertyNames": {"pattern": METRIC}}
-    )
-    """Metric to the bounds it must keep."""
 
 
 StageSpec = Annotated[PrefilterSpec | TemporalSpec | RankerSpec | PrunerSpec, Field(discriminator="kind")]

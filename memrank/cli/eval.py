@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memrank.evals.evalset import Evalset
     from memrank.evals.labels import Labelled
     from memrank.evals.report import Report
-    from memrank.spec import GateSpec
+    from memrank.specevaluate import GateSpec
     from memrank.specfile import SpecFile
 
 PARTS = ("all", "fit", "choose", "report")
