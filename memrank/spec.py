@@ -15,10 +15,10 @@ from memrank.speccalibration import CalibrationSpec
 from memrank.speccascade import CascadeSpec
 from memrank.speccoefficients import CoefficientsSpec
 from memrank.speccompile import CompileSpec
-from memrank.specgate import GateSpec
+from memrank.specevaluate import EvaluateSpec
 from memrank.speclm import LmSpec
 from memrank.specreads import ReadsSpec, ReviewSpec
-from memrank.specvalues import METRIC, Count, Duration, FormatVersion, Grace, MetricKey, Points, Share, Time
+from memrank.specvalues import Count, Duration, FormatVersion, Grace, Points, Share, Time
 from memrank.types import Sensitivity
 
 SUM_TOLERANCE = 1e-6
@@ -294,15 +294,6 @@ class PrunerSpec(Section):
         if not self.keep_below <= self.decay_threshold <= self.drop_threshold:
             raise ValueError("the thresholds fall; allowed: keep_below <= decay_threshold <= drop_threshold")
         return self
-
-
-class EvaluateSpec(Section):
-    evalset: str = Field(min_length=1)
-    """The golden set's folder, relative to the spec."""
-    gates: dict[MetricKey, GateSpec] = Field(
-        default_factory=dict, json_schema_extra={"propertyNames": {"pattern": METRIC}}
-    )
-    """Metric to the bounds it must keep."""
 
 
 StageSpec = Annotated[PrefilterSpec | TemporalSpec | RankerSpec | PrunerSpec, Field(discriminator="kind")]

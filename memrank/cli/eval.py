@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from memrank.evals.evalset import Evalset
     from memrank.evals.labels import Labelled
     from memrank.evals.report import Report
+    from memrank.specevaluate import GateSpec
     from memrank.specfile import SpecFile
     from memrank.specgate import GateSpec
 

@@ -13,7 +13,7 @@ from memrank.evals.labels import Labelled
 from memrank.evals.outcome import LM_FIGURES, Failed, Floats, Outcome, Scored, Unscored
 from memrank.score.calibration import BINS, bin_sums, ece_of_sums, reliability, risk_coverage
 from memrank.score.intervals import Bootstrap, Estimate
-from memrank.specgate import GateSpec
+from memrank.specevaluate import GateSpec
 from memrank.specvalues import CUT_METRICS, METRICS
 from memrank.types import Bools
 

@@ -131,7 +131,8 @@ class _Run:
         self.start = start
         self.judge = tuple(one for one in parameters if one.path.startswith("ranker.coefficients."))
         self.fusion = tuple(one for one in parameters if one.path.startswith("prefilter."))
-        self.plain = tuple(one for one in parameters if one not in self.judge and one not in self.fusion)
+        others = (one for one in parameters if one not in self.judge and one not in self.fusion)
+        self.plain = tuple(one for one in others if len(one.choices) != 1 and (one.choices or one.low < one.high))
         self.seed, self.left = seed, evaluations
         self.spent = 0
         self.kept: list[Candidate] = []
@@ -266,7 +267,6 @@ class _Run:
             cost,
             [_span(one) for one in self.plain],
             integrality=[bool(one.choices) for one in self.plain],
-            x0=self._inside(base),
             maxiter=generations,
             popsize=size,
             init=self._population(size, base),
@@ -287,7 +287,7 @@ class _Run:
         return np.asarray(np.clip(places, spans[:, 0] + hair, spans[:, 1] - hair), dtype=np.float64)
 
     def _population(self, size: int, base: Values) -> Floats:
-        """A third close to the best so far, the rest anywhere within the bounds."""
+        """The best so far, a third close to it, the rest anywhere within the bounds."""
         rng = np.random.default_rng([self.seed, size])
         spans = np.array([_span(one) for one in self.plain])
         width = spans[:, 1] - spans[:, 0]
@@ -295,7 +295,8 @@ class _Run:
         points: Floats = spans[:, 0] + rng.random((size, len(spans))) * width
         near = size // 3
         points[:near] = np.clip(centre + rng.normal(0.0, 0.08, (near, len(spans))) * width, spans[:, 0], spans[:, 1])
-        return np.asarray(points, dtype=np.float64)
+        points[0] = centre
+        return points
 
     def _at(self, point: Floats) -> dict[str, Number]:
         return {one.path: _value(one, float(x)) for one, x in zip(self.plain, point, strict=True)}

@@ -16,7 +16,7 @@ from memrank.evals.evaluate import evaluate
 from memrank.evals.labels import Labelled
 from memrank.evals.outcome import Failed, Judged, Outcome, Scored, Unscored
 from memrank.evals.report import Figure, Report, Subject, gate_result, rank_of, report_of, to_dict, unit_of
-from memrank.specgate import GateSpec
+from memrank.specevaluate import GateSpec
 
 SCHEMA = json.loads(files("memrank.data").joinpath("eval.schema.json").read_text(encoding="utf-8"))
 

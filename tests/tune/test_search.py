@@ -64,10 +64,17 @@ def test_an_interrupt_keeps_the_best_so_far(problem: Problem) -> None:
 
 
 def test_values_stay_within_their_bounds(problem: Problem) -> None:
-    some = (Parameter("ranker.weights.freshness", 0.05, 0.1), Parameter("temporal.kernel", choices=("linear", "power")))
-    start = {"ranker.weights.freshness": 0.07, "temporal.kernel": "linear"}
+    some = (
+        Parameter("ranker.weights.freshness", 0.05, 0.1),
+        Parameter("temporal.kernel", choices=("linear", "power")),
+        Parameter("temporal.half_life.default", 7776000.0, 7776000.0, "log"),
+        Parameter("temporal.half_life.episode", 3600.0, 7776000.0, "log"),
+    )
+    start: dict[str, float | str] = {"ranker.weights.freshness": 0.07, "temporal.kernel": "linear"}
+    start |= {"temporal.half_life.default": 7776000.0, "temporal.half_life.episode": 7776000.0}
     for candidate in search(problem, some, start, evaluations=200).candidates:
         assert 0.05 <= float(candidate.values["ranker.weights.freshness"]) <= 0.1
+        assert candidate.values["temporal.half_life.default"] == 7776000.0
         assert candidate.values["temporal.kernel"] in ("linear", "power")
 
 
