@@ -4,13 +4,33 @@ import ast
 import inspect
 from itertools import chain, pairwise
 
-from memrank import pertype, spec, speccalibration, speccoefficients, speccompile, specevaluate, speclm, specreads
+from memrank import (
+    pertype,
+    spec,
+    speccalibration,
+    speccascade,
+    speccoefficients,
+    speccompile,
+    specevaluate,
+    speclm,
+    specreads,
+)
 
 
 def descriptions() -> dict[tuple[str, str], str]:
     """(model, field) to its description, of every field of the spec that is documented."""
     found: dict[tuple[str, str], str] = {}
-    sources = (pertype, spec, speccalibration, speccoefficients, speccompile, specevaluate, speclm, specreads)
+    sources = (
+        pertype,
+        spec,
+        speccalibration,
+        speccascade,
+        speccoefficients,
+        speccompile,
+        specevaluate,
+        speclm,
+        specreads,
+    )
     for model in chain.from_iterable(ast.parse(inspect.getsource(module)).body for module in sources):
         if not isinstance(model, ast.ClassDef):
             continue

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from memrank.evals.report import Report
     from memrank.specevaluate import GateSpec
     from memrank.specfile import SpecFile
-    from memrank.specgate import GateSpec
 
 PARTS = ("all", "fit", "choose", "report")
 SEED = 20260320
