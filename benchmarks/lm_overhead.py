@@ -176,7 +176,7 @@ def awaited(reads: int) -> None:
         await asyncio.gather(*(pipeline.acall(one, as_of="2026-03-20", memories=memories) for one in questions))
 
     with serving(json.dumps({"judgements": JUDGMENTS}), delay=0.5) as (endpoint, _):
-        lm = {"model": "local/m", "endpoint": endpoint, "cache": 0}
+        lm = {"model": "local/m", "endpoint": endpoint, "cache": 0, "decoys": 0}
         spec = Spec.model_validate(
             {"memrank": 1, "name": "awaited", "index": {"embedder": "none"}, "stages": stages, "lm": lm}
         )

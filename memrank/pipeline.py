@@ -327,6 +327,8 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
         identity = [self.spec_sha256, snapshot.version, text, query.as_of.isoformat(), *others]
         if self.spec.lm is not None and self._remote is None:
             identity.append("no_lm")
+        elif reading is not None:  # a model may fail, or say something else the next time: that is another read
+            identity.append(_found(slate))
         result = assemble(
             slate,
             self.spec,
@@ -341,6 +343,14 @@ class Pipeline(dspy.Module):  # type: ignore[misc]
 
     def _stages(self) -> list[Stage]:
         return [getattr(self, name) for name in self._names]
+
+
+def _found(slate: Slate) -> str:
+    """A hash of what a read found of its candidates; not of what asking cost."""
+    columns = {name.value: sha256_hex(values.tobytes()) for name, values in slate.columns.items()}
+    texts = [sorted((int(k), text) for k, text in each.items()) for each in (slate.summaries, slate.justifications)]
+    notes = [(note.level, note.stage, note.code) for note in slate.notes]
+    return sha256_hex(canonical_json([slate.rows.tolist(), columns, texts, notes, str(slate.time)]))
 
 
 def _context(query: Query, snapshot: Snapshot, limited: Limits) -> list[object]:

@@ -79,7 +79,8 @@ def load_conversations(path: Path, part: str = "all") -> Conversations:
     files = [path] if path.is_file() else [path / f"{name}.jsonl" for name in SPLITS if part in ("all", name)]
     there = [file for file in files if file.is_file()]
     if not there:
-        what = "no golden conversations there" if part == "all" else f"no {part}.jsonl there"
+        others = ", ".join(f"{name}.jsonl" for name in SPLITS if (path / f"{name}.jsonl").is_file())
+        what = f"no {part}.jsonl there, but {others}" if others else "no golden conversations there"
         raise DataError(f"{path}: {what}", hint=HINT)
     notes, digest = Notes(), hashlib.sha256()
     seen: dict[str, str] = {}

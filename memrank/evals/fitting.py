@@ -54,7 +54,7 @@ def library_version() -> str:
     try:
         import sklearn
     except ImportError as error:
-        raise DependencyError("calibration needs scikit-learn", hint="pip install 'memrank[eval]'") from error
+        raise DependencyError("calibration needs scikit-learn", hint="pip install scikit-learn") from error
     return str(sklearn.__version__)
 
 

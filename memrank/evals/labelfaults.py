@@ -51,7 +51,9 @@ def _asked(query: Labelled, tenants: set[str | None]) -> Iterator[Finding]:
     if asker(query, tenants) not in tenants:
         yield fault("unknown_tenant", query.id, "no memory is of the namespace that it asks")
     if query.asked.get("as_of") is None:
-        yield remark("no_time", query.id, "without query_time its answer depends on the clock")
+        yield remark(
+            "no_time", query.id, "without query_time it is asked as of the newest memory, by `memrank run` as of now"
+        )
 
 
 def _unknown(query: Labelled, own: str | None, spaces: Mapping[str, set[str | None]]) -> Iterator[Finding]:

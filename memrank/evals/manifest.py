@@ -91,11 +91,11 @@ def seal(folder: Path, counts: Mapping[str, int], *, version: str | None, licenc
     """Write the manifest of a folder as it is now.
 
     What is None stays as it was sealed before (a new set is version 1, its licence is not stated). Raises UsageError
-    where data have changed since and no version is given: figures name the version that they are of.
+    where data have changed since and the version has not: figures name the version that they are of.
     """
     before = read_manifest(folder)
     files = _hashes(folder)
-    if version is None and before is not None and _data(before.files) != _data(files):
+    if before is not None and version in (None, before.version) and _data(before.files) != _data(files):
         raise UsageError(
             f"{folder}: the data are not those of version {before.version[:40]}",
             hint="--version names the new one",

@@ -137,6 +137,25 @@ def test_a_read_of_high_stakes_shows_what_the_model_was_asked(tmp_path: Path) ->
     assert body["result"]["results"][0]["justification"] == "the scripted model says so"
 
 
+def test_an_answer_without_the_model_is_another_read_than_one_with_it(tmp_path: Path) -> None:
+    with LmServer([ACTS["500"]] * 2) as server:
+        desk = lm_desk(tmp_path, server)
+        desk.write_text(desk.read_text() + "high_stakes: true\nreads: {log: desk.db}\n")
+        answers = [call("run", desk, "--json").json for _ in range(3)]
+    failed, answered, again = (answer["meta"]["read_id"] for answer in answers)
+    assert failed != answered == again
+    for answer in answers[:2]:
+        kept = call("reads", "show", answer["meta"]["read_id"], "--log", tmp_path / "desk.db", "--json").json
+        for item, of_log in zip(answer["results"], kept["result"]["results"], strict=True):
+            assert (item["id"], item["score"], item["judged_by"]) == (
+                of_log["id"],
+                of_log["score"],
+                of_log["judged_by"],
+            )
+    log = call("reads", "log", "--log", tmp_path / "desk.db", "--json").json
+    assert [line["read_id"] for line in log] == [again, answered, failed]
+
+
 def test_without_the_model_nobody_is_asked_about_time_or_summaries(tmp_path: Path) -> None:
     with LmServer() as server:
         desk = lm_desk(tmp_path, server)

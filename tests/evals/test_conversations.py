@@ -32,7 +32,7 @@ def test_the_parts_of_a_folder(tmp_path: Path) -> None:
     assert [moment.conversation for moment in report.moments] == ["b", "c"]
     assert report.part == "report"
     assert whole.sha256 != report.sha256
-    with pytest.raises(DataError, match=r"no choose\.jsonl there"):
+    with pytest.raises(DataError, match=r"no choose\.jsonl there, but fit\.jsonl, report\.jsonl"):
         load_conversations(tmp_path, "choose")
 
 

@@ -84,4 +84,4 @@ def test_without_scikit_learn_it_says_what_to_install(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(DependencyError, match="needs scikit-learn") as caught:
         fit("platt", *labelled())
-    assert caught.value.hint == "pip install 'memrank[eval]'"
+    assert caught.value.hint == "pip install scikit-learn"

@@ -84,8 +84,9 @@ def test_other_data_need_another_version(folder: Path) -> None:
     seal_evalset(folder, version="1", licence="MIT")
     before = (folder / "manifest.json").read_bytes()
     write_rows(folder / "queries.jsonl", [query("q1")])
-    with pytest.raises(UsageError, match="not those of version 1"):
-        seal_evalset(folder)
+    for version in (None, "1"):
+        with pytest.raises(UsageError, match="not those of version 1"):
+            seal_evalset(folder, version=version)
     assert (folder / "manifest.json").read_bytes() == before
     again = seal_evalset(folder, version="2")
     assert (again.version, again.licence, again.counts["queries"]) == ("2", "MIT", 1)
