@@ -69,7 +69,6 @@ def test_only_the_door_reads_the_clock() -> None:
 
 SEEDED = {
     "memrank/score/intervals.py": ["np.random.default_rng(seed)"],
-    "memrank/tune/parts.py": ["np.random.default_rng(seed)"],
     "memrank/tune/sensitivity.py": ["np.random.default_rng(seed)"],
     "memrank/tune/search.py": ["np.random.default_rng([self.seed, turn])", "np.random.default_rng([self.seed, size])"],
 }
