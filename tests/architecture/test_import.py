@@ -49,7 +49,22 @@ try:
     main(sys.argv[1:])
 except SystemExit as stop:
     assert not stop.code, stop.code
-print("loaded:", *sorted({"dspy", "litellm", "mlflow", "sqlite3", "wordllama"} & set(sys.modules)))
+heavy = {"dspy", "litellm", "memrank.tune", "mlflow", "scipy", "sqlite3", "wordllama"}
+print("loaded:", *sorted(heavy & set(sys.modules)))
+"""
+
+MADE = """
+import sys
+from pathlib import Path
+from memrank.artifact import Artifact, State, write
+from memrank.checking import check_written
+from memrank.compiled import bound_json, made_with
+spec = check_written(sys.argv[1]).spec
+state = {"parameters": State(values={"ranker.relevance_threshold": 0.01, "temporal.half_life.default": 86400.0})}
+made = Artifact(
+    name=spec.name, spec=bound_json(spec), versions=made_with(spec), seed=1, data={}, state=state, metrics={}
+)
+write(Path(sys.argv[2]), made)
 """
 
 
@@ -84,3 +99,15 @@ def test_a_run_needs_no_foreign_client(tmp_path: Path) -> None:
     done = _run(COMMAND, tmp_path, "run", str(ROOT / "pipelines" / "finance.yaml"), "--format", "context")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "loaded: dspy"
+
+
+def test_a_compiled_spec_is_checked_and_run_without_the_tuner(tmp_path: Path) -> None:
+    spec = (ROOT / "pipelines" / "finance.yaml").read_text(encoding="utf-8").replace("../evalsets", f"{ROOT}/evalsets")
+    (tmp_path / "plain.yaml").write_text(spec, encoding="utf-8")
+    (tmp_path / "compiled.yaml").write_text(f"{spec}\ncompiled: a.json\n", encoding="utf-8")
+    made = _run(MADE, tmp_path, "plain.yaml", "a.json")
+    assert made.returncode == 0, made.stderr
+    for arguments, loaded in ((["check"], "loaded:"), (["run", "--format", "context"], "loaded: dspy")):
+        done = _run(COMMAND, tmp_path, *arguments, "compiled.yaml")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines()[-1] == loaded
