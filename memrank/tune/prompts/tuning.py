@@ -1,0 +1,431 @@
+"""Demos and instructions tuned on golden queries, within a budget that nothing can exceed, and resumable."""
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import dspy
+from dspy.utils.exceptions import AdapterParseError
+
+from memrank.errors import DataError, LmError, UsageError
+from memrank.evals.labels import Labelled
+from memrank.pipeline import Pipeline, quiet
+from memrank.remote import Counts
+from memrank.spec import RankerSpec, Spec
+from memrank.speclm import LmSpec
+from memrank.stages.lm.prompting import Prompt, apply, checked, prompt_of
+from memrank.tune.prompts.cases import BATCH, Case, cases_of, drawn, known, split
+from memrank.tune.prompts.desk import Budget, Desk, EndedError, Reason
+from memrank.tune.prompts.optimizers import WITHOUT_MODEL, Optimizer, PatientAdapter, Setup, evaluate, require, run
+from memrank.tune.prompts.quiet import muted
+from memrank.tune.prompts.scoring import Aims, Objective, aims
+from memrank.tune.prompts.student import Bench, Board, Metric, Student, Trial, effective
+
+FEWEST = 4
+"""Cases without which nothing is tuned: two to learn from, two to validate on."""
+CHOOSE_SHARE = 1.0 / 3.0
+"""Part of the budget that is kept for the choose part, where there is one."""
+AGAIN = 2
+"""Rounds in which evaluations that no server answered are asked again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How much is asked, as far as the budget goes."""
+
+    train: int = 24
+    """Cases to learn from at the most."""
+    validation: int = 16
+    """Cases that every candidate is evaluated on, at the most."""
+    choose: int = 40
+    """Cases of the choose part, asked of the first and of the best prompt."""
+    candidates: int = 6
+    """Candidate prompts of an optimizer, about."""
+    batch: int = BATCH
+    """Memories in one case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuned:
+    """What became of one predictor."""
+
+    first: float
+    """Validation score of the prompt that it had, in [0, 1]; NaN where it could not be told."""
+    best: float
+    """That of the prompt that is returned."""
+    changed: bool
+    """Whether that is another one."""
+    proven: bool
+    """Whether validation says that it is better; false for what was made without asking the model."""
+    train: int
+    validation: int
+    """Cases."""
+    ended: Reason
+    said: str = ""
+    """Why, where it did not run to its end."""
+    choose_ids: tuple[str, ...] = ()
+    choose_first: tuple[float, ...] = ()
+    """Scores of the first prompt on the choose part, in the order of the ids; NaN where there is none."""
+    choose_best: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompts:
+    """What was found, and what it took."""
+
+    states: Mapping[str, Prompt]
+    """Predictor to (instructions, demos); those whose prompt did not change are among them."""
+    tuned: Mapping[str, Tuned]
+    calls: int = 0
+    tokens: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+    """Calls whose cost is not known."""
+    history: tuple[Trial, ...] = ()
+    ended: Reason = "done"
+    """The first reason why some predictor's tuning did not run to its end."""
+
+    @property
+    def changed(self) -> dict[str, Prompt]:
+        """The states that differ from what the spec had."""
+        return {name: prompt for name, prompt in self.states.items() if self.tuned[name].changed}
+
+
+@dataclass(slots=True)
+class _Run:
+    """One call of `tune_prompts`."""
+
+    pipeline: Pipeline
+    desk: Desk | None
+    aims: Aims
+    optimizer: Optimizer
+    by_code: bool
+    effort: Effort
+    budget: Budget
+    seed: int
+    threads: int
+    progress: Callable[[Trial], None] | None
+    history: list[Trial] = field(default_factory=list)
+
+    @property
+    def counts(self) -> Counts:
+        return Counts() if self.desk is None else self.desk.counts
+
+    def trial(self, predictor: str, number: int, key: str, score: float, best: float) -> Trial:
+        used = self.counts
+        return Trial(
+            predictor=predictor,
+            number=number,
+            prompt=key,
+            score=score,
+            best=best,
+            calls=used.calls,
+            tokens=used.tokens,
+            cost_usd=used.cost_usd,
+        )
+
+
+def tune_prompts(
+    spec: Spec,
+    build: Callable[[Spec], Pipeline],
+    fit_queries: Sequence[Labelled],
+    choose_queries: Sequence[Labelled],
+    objective: Objective,
+    *,
+    optimizer: Optimizer,
+    teacher: LmSpec | Literal["embedded"] | None = None,
+    budget: Budget | None = None,
+    seed: int = 0,
+    state_dir: Path | None = None,
+    progress: Callable[[Trial], None] | None = None,
+    start: Mapping[str, Prompt] | None = None,
+    effort: Effort | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Prompts:
+    """Tune the prompt of every predictor by which the spec's stages ask a model and of which labels say anything.
+
+    Candidates are made and validated on `fit_queries`, split by group; `choose_queries` are asked once, of the first
+    and of the best prompt. `teacher` is the model that makes demonstrations and proposes instructions, the spec's own
+    where it is left out; `embedded` is the judge by code, with which `labeled`, `bootstrap` and `random-search` work
+    without any model where the spec has none or the budget has no call. `start` are prompts to begin from. With a
+    `state_dir`, a run that was broken off asks nothing twice.
+
+    A budget that is spent, a server that is away, a key that is refused and Ctrl-C end the tuning with the best so far
+    (`ended`). Raises UsageError for a spec that asks no model by any such predictor, and for an optimizer that cannot
+    do without one; DependencyError for a package that is missing; DataError for too few cases, and for a `state_dir`
+    or a `start` that cannot be used.
+    """
+    budget, effort = budget or Budget(), effort or Effort()
+    require(optimizer)
+    pipeline = build(spec)
+    predictors = {name: one for name, one in pipeline.named_predictors() if known(one.signature)}
+    by_code = spec.lm is None or (budget.max_calls == 0 and teacher == "embedded")
+    if by_code and (teacher not in (None, "embedded") or optimizer not in WITHOUT_MODEL):
+        raise UsageError(
+            f"{optimizer} asks a model, and the spec {spec.name} names none",
+            hint=f"give the spec an lm section, or take {', '.join(WITHOUT_MODEL)} with the teacher embedded",
+        )
+    named = {_asked_name(name): one for name, one in predictors.items()} if by_code else _asking(predictors)
+    if not named:
+        raise UsageError(f"no stage of {spec.name} asks a model", hint="judge: lm, cascade, or read_time: lm")
+    ranker = next(stage for stage in spec.stages if isinstance(stage, RankerSpec))
+    environ = os.environ if environ is None else environ
+    desk = None
+    if not by_code and spec.lm is not None:
+        other = teacher if isinstance(teacher, LmSpec) else None
+        desk = Desk(spec.lm, other, budget=budget, state_dir=state_dir, environ=environ)
+    run_ = _Run(
+        pipeline=pipeline,
+        desk=desk,
+        aims=aims(objective, ranker),
+        optimizer=optimizer,
+        by_code=by_code,
+        effort=effort,
+        budget=budget,
+        seed=seed,
+        threads=1 if spec.lm is None else spec.lm.concurrency,
+        progress=progress,
+    )
+    code_teacher = by_code or teacher == "embedded"
+    try:
+        return _all(run_, named, fit_queries, choose_queries, start or {}, code_teacher=code_teacher)
+    finally:
+        if desk is not None:
+            desk.close()
+
+
+def _all(
+    run_: _Run,
+    named: Mapping[str, dspy.Predict],
+    fit_queries: Sequence[Labelled],
+    choose_queries: Sequence[Labelled],
+    start: Mapping[str, Prompt],
+    *,
+    code_teacher: bool,
+) -> Prompts:
+    effort = run_.effort
+    ready: dict[str, tuple[dspy.Predict, list[Case], list[Case]]] = {}
+    too_few: list[str] = []
+    for name, predict in named.items():
+        cases = cases_of(predict.signature, run_.pipeline, fit_queries, batch=effort.batch)
+        if len(cases) < FEWEST:
+            too_few.append(f"{name}: {len(cases)}")
+            continue
+        ready[name] = (predict, cases, cases_of(predict.signature, run_.pipeline, choose_queries, batch=effort.batch))
+    if not ready:
+        hint = f"at least {FEWEST} queries of the part fit with labels of what it is asked"
+        raise DataError(f"too few cases to tune prompts on ({', '.join(too_few)})", hint=hint)
+    states: dict[str, Prompt] = {}
+    tuned: dict[str, Tuned] = {}
+    ended: Reason = "done"
+    for number, (name, (predict, cases, chosen)) in enumerate(ready.items(), start=1):
+        copy = dspy.Predict(predict.signature)
+        copy.demos = list(predict.demos)
+        shipped = predict.signature.instructions
+        if name in start:
+            apply(copy, checked(start[name], predict.signature, name=f"prompt.{name}"))
+        one = _One(run_, name, copy, shipped, cases, chosen, part=(number - 1, number, len(ready)))
+        states[name], tuned[name] = one.tune(code_teacher=code_teacher)
+        ended = tuned[name].ended if ended == "done" else ended
+        if tuned[name].ended == "interrupted":
+            break
+    used = run_.counts
+    return Prompts(
+        states=states,
+        tuned=tuned,
+        calls=used.calls,
+        tokens=used.tokens,
+        cost_usd=used.cost_usd,
+        unpriced=used.unpriced,
+        history=tuple(run_.history),
+        ended=ended,
+    )
+
+
+class _One:
+    """The tuning of one predictor."""
+
+    def __init__(
+        self,
+        run_: _Run,
+        name: str,
+        predict: dspy.Predict,
+        shipped: str,
+        cases: Sequence[Case],
+        chosen: Sequence[Case],
+        *,
+        part: tuple[int, int, int],
+    ) -> None:
+        effort = run_.effort
+        learn, held = split(cases, run_.seed)
+        if not held or not learn:  # one group only: its cases are told apart
+            ordered = drawn(cases, len(cases), run_.seed)
+            learn, held = ordered[: -(len(ordered) // 3)], ordered[-(len(ordered) // 3) :]
+        self.run = run_
+        self.part = part
+        self.learn = drawn(learn, effort.train, run_.seed)
+        self.held = drawn(held, effort.validation, run_.seed)
+        self.chosen = drawn(chosen, effort.choose, run_.seed)
+        self.board = Board(name, [case.id for case in self.held], run_.trial, run_.progress)
+        everything = {case.id: case for case in (*self.learn, *self.held, *self.chosen)}
+        self.bench = Bench(everything, self.board, run_.aims, shipped)
+        self.metric = Metric(self.bench)
+        self.student = Student(predict, self.bench, by_code=run_.by_code)
+        self.first = self.board.know(prompt_of(predict))
+        self.ended: Reason = "done"
+        self.said = ""
+
+    def tune(self, *, code_teacher: bool) -> tuple[Prompt, Tuned]:
+        """The best prompt, and how it was found."""
+        before, after, parts = self.part
+        if self.run.desk is not None:
+            kept = CHOOSE_SHARE if self.chosen else 0.0
+            self.run.desk.purse.begin((before + 1.0 - kept) / parts)
+        made: Prompt | None = None
+        with self._setting():
+            made = self._guarded(lambda: self._optimized(code_teacher))
+        self.run.history.extend(self.board.history)
+        best = self.first if self.run.by_code else self.board.best(self.first)
+        proven = best != self.first
+        if not proven and made is not None and math.isnan(self.board.score(self.first)):
+            best = self.board.know(made)  # made without asking: whoever takes it must measure it
+        if self.run.desk is not None:
+            self.run.desk.purse.begin(after / parts)
+        first_scores, best_scores = self._on_choose(best)
+        prompt = self.board.prompt(best)
+        tuned = Tuned(
+            first=self.board.score(self.first),
+            best=self.board.score(best),
+            changed=best != self.first,
+            proven=proven,
+            train=len(self.learn),
+            validation=len(self.held),
+            ended=self.ended,
+            said=self.said,
+            choose_ids=tuple(case.id for case in self.chosen) if first_scores else (),
+            choose_first=tuple(first_scores),
+            choose_best=tuple(best_scores),
+        )
+        return prompt, tuned
+
+    def _setting(self) -> ExitStack:
+        """Silence, the student's model, and no trace or history but those that optimizers collect."""
+        stack = ExitStack()
+        stack.enter_context(muted())
+        stack.enter_context(quiet())
+        lm = None if self.run.desk is None else self.run.desk.lms["student"]
+        stack.enter_context(dspy.context(lm=lm, adapter=PatientAdapter(), max_errors=10**9))
+        return stack
+
+    def _guarded(self, work: Callable[[], Prompt | None]) -> Prompt | None:
+        """What the work made; None where it was ended, and why is noted."""
+        try:
+            return work()
+        except EndedError as end:
+            self.ended, self.said = end.reason, end.said
+        except KeyboardInterrupt:
+            self.ended, self.said = "interrupted", "interrupted"
+        except (AdapterParseError, LmError) as fault:
+            self.ended = "failed"
+            unread = isinstance(fault, AdapterParseError)
+            self.said = "a proposal could not be read" if unread else f"a proposal failed: {fault.message}"
+        return None
+
+    def _optimized(self, code_teacher: bool) -> Prompt | None:
+        run_ = self.run
+        examples = {case.id: case.example() for case in (*self.learn, *self.held)}
+        validation = [examples[case.id] for case in self.held]
+        made: Prompt | None = None
+        if not run_.by_code:
+            self._complete(self.student, validation)
+        desk = run_.desk
+        setup = Setup(
+            student=self.student,
+            teacher=Student(self.student.predict.deepcopy(), self.bench, by_code=True) if code_teacher else None,
+            train=[examples[case.id] for case in self.learn],
+            validation=validation,
+            metric=self.metric,
+            student_lm=None if desk is None else desk.lms["student"],
+            teacher_lm=None if desk is None else desk.lms["teacher"],
+            writer=None if desk is None else desk.lms["writer"],
+            threads=run_.threads,
+            candidates=run_.effort.candidates,
+            max_calls=run_.budget.max_calls,
+            seed=run_.seed,
+        )
+        names = [name for name, _ in self.student.named_predictors()]
+        found = run(run_.optimizer, setup)
+        if [name for name, _ in found.named_predictors()] != names:
+            raise DataError(f"{run_.optimizer} changed the predictors of the program")
+        made = self._made(found)
+        if not run_.by_code:
+            self._complete(found, validation)
+        return made
+
+    def _made(self, program: Student) -> Prompt:
+        prompt = effective(program.predict, self.bench.shipped)
+        return checked(prompt, self.student.predict.signature)
+
+    def _complete(self, program: Student, validation: Sequence[dspy.Example]) -> None:
+        """Evaluate a program on all of validation; what no server answered is asked again."""
+        key = self.board.know(effective(program.predict, self.bench.shipped))
+        left = list(validation)
+        for _ in range(1 + AGAIN):
+            evaluate(program, left, self.metric, self.run.threads)
+            missing = self.board.missing(key)
+            left = [one for one in left if one.case in missing]
+            if not left:
+                return
+
+    def _on_choose(self, best: str) -> tuple[list[float], list[float]]:
+        """Scores of the first and of the best prompt on the choose part; nothing where they are the same."""
+        if best == self.first or not self.chosen or self.run.by_code or self.ended in ("interrupted", "refused"):
+            return [], []
+        examples = [case.example() for case in self.chosen]
+        found: list[list[float]] = []
+        ended, said = self.ended, self.said
+        with self._setting():
+            for key in (self.first, best):
+                program = Student(self.student.predict.deepcopy(), self.bench)
+                apply(program.predict, self.board.prompt(key))
+                tally = _Tally(self.metric)
+                self._guarded(partial(_scored, program, examples, tally, self.run.threads))
+                found.append([tally.scores.get(case.id, math.nan) for case in self.chosen])
+        if ended != "done":
+            self.ended, self.said = ended, said
+        return found[0], found[1]
+
+
+class _Tally:
+    """A metric that keeps the scores of finished evaluations by case."""
+
+    def __init__(self, metric: Metric) -> None:
+        self._metric = metric
+        self.scores: dict[str, float] = {}
+
+    def __call__(self, gold: dspy.Example, pred: dspy.Prediction, trace: object = None) -> float:
+        found = self._metric.verdict(gold.case, pred)
+        if not pred.get("open"):
+            self.scores[gold.case] = found.score
+        return found.score
+
+
+def _scored(program: Student, examples: Sequence[dspy.Example], tally: _Tally, threads: int) -> None:
+    evaluate(program, examples, tally, threads)
+
+
+CODED = {"ranker.judge": "ranker.judge.predict", "temporal.read_time": "temporal.read_time.predict"}
+"""Predictors that code answers, to those by which a model would be asked the same."""
+
+
+def _asked_name(name: str) -> str:
+    return CODED.get(name, name)
+
+
+def _asking(predictors: Mapping[str, dspy.Predict]) -> dict[str, dspy.Predict]:
+    return {name: one for name, one in predictors.items() if name not in CODED}
