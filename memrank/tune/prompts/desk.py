@@ -6,8 +6,9 @@ at once by `EndedError`, which no optimizer catches, so that a budget is hard ho
 
 import sys
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -150,11 +151,6 @@ class Desk:
         self._missed = 0
         self._lock = threading.Lock()
         self._seen: dict[str, int] = {}
-        self.lms: dict[Role, dspy.LM] = {
-            "student": self._lm(Session(student, self.purse), "student"),
-            "teacher": self._lm(Session(other, self.purse), "teacher"),
-            "writer": self._lm(Session(other, self.purse), "writer"),
-        }
 
     def __deepcopy__(self, memo: object) -> "Desk":
         """dspy copies programs; connections and budgets stay one."""
@@ -165,11 +161,11 @@ class Desk:
         """What was used so far."""
         return self.purse.total.counts
 
-    def _lm(self, session: Session, role: Role) -> dspy.LM:
-        spec = session.remote.spec
-        warm = {"temperature": WRITERS_TEMPERATURE} if role == "writer" and spec.temperature is not None else {}
-        engine = KeptEngine(self, session, role)
-        return Model(session.remote.targets[0].name, engine=engine, cache=False, num_retries=0, **warm)
+    def open(self, part: float) -> "Phase":
+        """A phase that may use up to this part of the whole budget, with what was used before it."""
+        self.purse.begin(part)
+        self._missed = 0
+        return Phase(self, self._remotes[0], self._remotes[-1])
 
     def close(self) -> None:
         """Close connections and the ledger."""
@@ -197,6 +193,54 @@ class Desk:
             raise EndedError("unreachable", fault.message)
 
 
+class Phase:
+    """The models for as long as one optimizer works. Threads that it leaves behind find them closed."""
+
+    def __init__(self, desk: Desk, student: Remote, other: Remote) -> None:
+        self._busy = 0
+        self._closed = False
+        self._changed = threading.Condition()
+        self._sessions: list[Session] = []
+        roles: tuple[tuple[Role, Remote], ...] = (("student", student), ("teacher", other), ("writer", other))
+        self.lms: dict[Role, dspy.LM] = {
+            role: self._lm(desk, Session(remote, desk.purse), role) for role, remote in roles
+        }
+
+    def __deepcopy__(self, memo: object) -> "Phase":
+        return self
+
+    def _lm(self, desk: Desk, session: Session, role: Role) -> dspy.LM:
+        self._sessions.append(session)
+        spec = session.remote.spec
+        warm = {"temperature": WRITERS_TEMPERATURE} if role == "writer" and spec.temperature is not None else {}
+        engine = KeptEngine(desk, self, session, role)
+        return Model(session.remote.targets[0].name, engine=engine, cache=False, num_retries=0, **warm)
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """Around every call. Raises EndedError where the phase is over."""
+        with self._changed:
+            if self._closed:
+                raise EndedError("done", "the phase is over")
+            self._busy += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._busy -= 1
+                self._changed.notify_all()
+
+    def close(self, *, at_once: bool = False) -> None:
+        """No call starts any more; wait for those on their way, whose answers are kept, or end them `at_once`."""
+        with self._changed:
+            self._closed = True
+        if at_once:
+            for session in self._sessions:
+                session.cancel()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._busy)
+
+
 class KeptEngine:
     """The engine of one role: what was answered before is not asked again.
 
@@ -204,8 +248,9 @@ class KeptEngine:
     finds its answers in their order.
     """
 
-    def __init__(self, desk: Desk, session: Session, role: Role) -> None:
+    def __init__(self, desk: Desk, phase: Phase, session: Session, role: Role) -> None:
         self._desk = desk
+        self._phase = phase
         self._inner = Engine(session)
         self._role: Role = role
         self._spec = session.remote.spec
@@ -220,7 +265,7 @@ class KeptEngine:
     def complete(self, request: lm15.Request) -> lm15.Response:
         """The answer. Raises LmError for one that failed in passing, EndedError where the run is over."""
         key = self._key(request)
-        with self._desk.ledger.turn(key):
+        with self._phase.call(), self._desk.ledger.turn(key):
             kept = self._desk.ledger.get(key)
             if kept is None:
                 return self._ask(key, request)
@@ -267,14 +312,3 @@ class KeptEngine:
 
 def _patient(spec: LmSpec) -> LmSpec:
     return spec.model_copy(update={"retries": max(spec.retries, RETRIES)})
-
-
-def used(counts: Counts, since: Counts) -> Counts:
-    """What was used in between."""
-    return replace(
-        counts,
-        calls=counts.calls - since.calls,
-        tokens_in=counts.tokens_in - since.tokens_in,
-        tokens_out=counts.tokens_out - since.tokens_out,
-        cost_usd=counts.cost_usd - since.cost_usd,
-    )

@@ -2,8 +2,8 @@
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from memrank.spec import RankerSpec, Spec
 from memrank.speclm import LmSpec
 from memrank.stages.lm.prompting import Prompt, apply, checked, prompt_of
 from memrank.tune.prompts.cases import BATCH, Case, cases_of, drawn, known, split
-from memrank.tune.prompts.desk import Budget, Desk, EndedError, Reason
+from memrank.tune.prompts.desk import Budget, Desk, EndedError, Phase, Reason
 from memrank.tune.prompts.optimizers import WITHOUT_MODEL, Optimizer, PatientAdapter, Setup, evaluate, require, run
 from memrank.tune.prompts.quiet import muted
 from memrank.tune.prompts.scoring import Aims, Objective, aims
@@ -283,20 +283,16 @@ class _One:
     def tune(self, *, code_teacher: bool) -> tuple[Prompt, Tuned]:
         """The best prompt, and how it was found."""
         before, after, parts = self.part
-        if self.run.desk is not None:
-            kept = CHOOSE_SHARE if self.chosen else 0.0
-            self.run.desk.purse.begin((before + 1.0 - kept) / parts)
+        kept = CHOOSE_SHARE if self.chosen else 0.0
         made: Prompt | None = None
-        with self._setting():
-            made = self._guarded(lambda: self._optimized(code_teacher))
+        with self._setting((before + 1.0 - kept) / parts) as phase:
+            made = self._guarded(phase, lambda: self._optimized(phase, code_teacher))
         self.run.history.extend(self.board.history)
         best = self.first if self.run.by_code else self.board.best(self.first)
         proven = best != self.first
         if not proven and made is not None and math.isnan(self.board.score(self.first)):
             best = self.board.know(made)  # made without asking: whoever takes it must measure it
-        if self.run.desk is not None:
-            self.run.desk.purse.begin(after / parts)
-        first_scores, best_scores = self._on_choose(best)
+        first_scores, best_scores = self._on_choose(best, after / parts)
         prompt = self.board.prompt(best)
         tuned = Tuned(
             first=self.board.score(self.first),
@@ -313,16 +309,17 @@ class _One:
         )
         return prompt, tuned
 
-    def _setting(self) -> ExitStack:
-        """Silence, the student's model, and no trace or history but those that optimizers collect."""
-        stack = ExitStack()
-        stack.enter_context(muted())
-        stack.enter_context(quiet())
-        lm = None if self.run.desk is None else self.run.desk.lms["student"]
-        stack.enter_context(dspy.context(lm=lm, adapter=PatientAdapter(), max_errors=10**9))
-        return stack
+    @contextmanager
+    def _setting(self, part: float) -> Iterator[Phase | None]:
+        """Silence, the student's model within a part of the budget, and no trace or history but those that optimizers
+        collect.
+        """
+        phase = None if self.run.desk is None else self.run.desk.open(part)
+        lm = None if phase is None else phase.lms["student"]
+        with muted(), quiet(), dspy.context(lm=lm, adapter=PatientAdapter(), max_errors=10**9):
+            yield phase
 
-    def _guarded(self, work: Callable[[], Prompt | None]) -> Prompt | None:
+    def _guarded(self, phase: Phase | None, work: Callable[[], Prompt | None]) -> Prompt | None:
         """What the work made; None where it was ended, and why is noted."""
         try:
             return work()
@@ -334,25 +331,27 @@ class _One:
             self.ended = "failed"
             unread = isinstance(fault, AdapterParseError)
             self.said = "a proposal could not be read" if unread else f"a proposal failed: {fault.message}"
+        finally:
+            if phase is not None:
+                phase.close(at_once=self.ended == "interrupted")
         return None
 
-    def _optimized(self, code_teacher: bool) -> Prompt | None:
+    def _optimized(self, phase: Phase | None, code_teacher: bool) -> Prompt | None:
         run_ = self.run
         examples = {case.id: case.example() for case in (*self.learn, *self.held)}
         validation = [examples[case.id] for case in self.held]
         made: Prompt | None = None
         if not run_.by_code:
             self._complete(self.student, validation)
-        desk = run_.desk
         setup = Setup(
             student=self.student,
             teacher=Student(self.student.predict.deepcopy(), self.bench, by_code=True) if code_teacher else None,
             train=[examples[case.id] for case in self.learn],
             validation=validation,
             metric=self.metric,
-            student_lm=None if desk is None else desk.lms["student"],
-            teacher_lm=None if desk is None else desk.lms["teacher"],
-            writer=None if desk is None else desk.lms["writer"],
+            student_lm=None if phase is None else phase.lms["student"],
+            teacher_lm=None if phase is None else phase.lms["teacher"],
+            writer=None if phase is None else phase.lms["writer"],
             threads=run_.threads,
             candidates=run_.effort.candidates,
             max_calls=run_.budget.max_calls,
@@ -382,20 +381,20 @@ class _One:
             if not left:
                 return
 
-    def _on_choose(self, best: str) -> tuple[list[float], list[float]]:
+    def _on_choose(self, best: str, part: float) -> tuple[list[float], list[float]]:
         """Scores of the first and of the best prompt on the choose part; nothing where they are the same."""
         if best == self.first or not self.chosen or self.run.by_code or self.ended in ("interrupted", "refused"):
             return [], []
         examples = [case.example() for case in self.chosen]
         found: list[list[float]] = []
         ended, said = self.ended, self.said
-        with self._setting():
-            for key in (self.first, best):
-                program = Student(self.student.predict.deepcopy(), self.bench)
-                apply(program.predict, self.board.prompt(key))
-                tally = _Tally(self.metric)
-                self._guarded(partial(_scored, program, examples, tally, self.run.threads))
-                found.append([tally.scores.get(case.id, math.nan) for case in self.chosen])
+        for key in (self.first, best):
+            program = Student(self.student.predict.deepcopy(), self.bench)
+            apply(program.predict, self.board.prompt(key))
+            tally = _Tally(self.metric)
+            with self._setting(part) as phase:
+                self._guarded(phase, partial(_scored, program, examples, tally, self.run.threads))
+            found.append([tally.scores.get(case.id, math.nan) for case in self.chosen])
         if ended != "done":
             self.ended, self.said = ended, said
         return found[0], found[1]
