@@ -7,8 +7,9 @@ with_prompts(pipeline, found.states)
 from memrank.stages.lm.prompting import Prompt, read_prompt, with_prompts
 from memrank.tune.prompts.desk import Budget
 from memrank.tune.prompts.joint import Joint, jointly
+from memrank.tune.prompts.one import Effort, Tuned
 from memrank.tune.prompts.student import Trial
-from memrank.tune.prompts.tuning import Effort, Prompts, Tuned, tune_prompts
+from memrank.tune.prompts.tuning import Prompts, tune_prompts
 
 __all__ = [
     "Budget",
