@@ -18,7 +18,7 @@ from memrank.tune.prompts import Budget, Effort, Prompts, tune_prompts
 MARK = "Only a sentence that gives the colour itself states the answer."
 """What the model must be told to judge well; it proposes so itself."""
 SMALL = Effort(train=6, validation=5, choose=6, candidates=3)
-FAST: Mapping[str, object] = {"deadline": "0.5s", "read_deadline": "2s", "retry_wait": "0s", "concurrency": 4}
+FAST: Mapping[str, object] = {"deadline": "8s", "read_deadline": "20s", "retry_wait": "0s", "concurrency": 4}
 COLOURS = ("red", "blue", "green", "black", "white", "grey")
 
 

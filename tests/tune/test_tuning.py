@@ -28,7 +28,7 @@ def test_every_optimizer_runs_to_its_end_within_budget_at_20_percent_faults(
     with LmServer(taught(seed, 0.2, FAULTS)) as server:
         found = tuned(evalset, server, optimizer, seed=seed, state_dir=tmp_path / "state")
         assert found.ended == "done", found.tuned
-        assert found.calls == len(server.calls) <= 400
+        assert len(server.calls) <= found.calls <= 400
         assert found.tokens > 0
         assert list(found.states) == [JUDGE]
         server.script([])  # from here on it would answer otherwise
@@ -83,7 +83,7 @@ def test_a_budget_of_calls_is_hard_and_ends_with_the_best_so_far(tmp_path: Path,
     evalset = golden(tmp_path)
     with LmServer(taught(3, 0.2, FAULTS)) as server:
         found = tuned(evalset, server, optimizer, budget=Budget(max_calls=calls))
-        assert found.calls == len(server.calls) <= calls
+        assert len(server.calls) <= found.calls <= calls
     assert found.ended == "budget"
     if calls < 5:
         shipped = dict(builder(evalset)(spec_of("http://127.0.0.1:9/v1")).named_predictors())[JUDGE]
@@ -158,7 +158,7 @@ def test_ctrl_c_keeps_the_best_so_far(tmp_path: Path) -> None:
 def test_the_teacher_may_be_another_model(tmp_path: Path) -> None:
     evalset = golden(tmp_path)
     with LmServer([Taught("Judge by shared words.")] * 4000) as student, LmServer([Taught()] * 4000) as teacher:
-        other = LmSpec.model_validate({"model": "local/teacher", "endpoint": teacher.url, "deadline": "0.5s"})
+        other = LmSpec.model_validate({"model": "local/teacher", "endpoint": teacher.url, "deadline": "8s"})
         found = tuned(evalset, student, "gepa", teacher=other)
         asked = [call.prompt.outputs for call in student.calls]
         proposed = [call.prompt.outputs for call in teacher.calls]

@@ -15,7 +15,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from memrank.answercache import fingerprint
 from memrank.errors import DataError
 from memrank.fileio import canonical_json
-from memrank.stages.lm.showing import fenced
+from memrank.stages.lm.showing import CONTENT, fenced
+from memrank.text.instructing import REMOVED, instructs
 
 Program = TypeVar("Program", bound=dspy.Module)
 
@@ -179,13 +180,16 @@ def _fenced(value: Any) -> Any:
 
 
 def refenced(text: Any) -> Any:
-    """A fenced text fenced anew; what is no text stays what it is."""
+    """A fenced text fenced anew; what is no text stays what it is. Where something was removed is still said."""
     if not isinstance(text, str):
         return text
     bare = text.strip()
     if bare.startswith("<< ") and bare.endswith(" >>"):
         bare = bare[3:-3]
-    return fenced(bare)
+    parts = [fenced(part)[3:-3].strip() for part in bare.split(REMOVED)]
+    told = f" {REMOVED} ".join(parts).strip()
+    whole = len(parts) > 1 and len(told) <= CONTENT and not instructs(" ".join(parts))
+    return f"<< {told} >>" if whole else fenced(bare)
 
 
 def _finite(value: Any) -> bool:
