@@ -86,9 +86,10 @@ def golden(folder: Path, *, extra: str = "") -> Evalset:
     return load(folder)
 
 
-def spec_of(server: LmServer | str | None, **lm: object) -> Spec:
+def spec_of(server: LmServer | str | None, *, read_time: str = "embedded", **lm: object) -> Spec:
     """A spec whose ranker asks the model behind the server; the embedded judge without one."""
-    stages: list[Mapping[str, object]] = [{"kind": "prefilter.hybrid.v1"}, {"kind": "temporal.v1"}]
+    temporal = {"kind": "temporal.v1", "read_time": read_time}
+    stages: list[Mapping[str, object]] = [{"kind": "prefilter.hybrid.v1"}, temporal]
     body: dict[str, Any] = {"memrank": 1, "name": "tuned", "index": {"embedder": "none"}}
     if server is None:
         return Spec.model_validate({**body, "stages": [*stages, {"kind": "ranker.v1"}]})

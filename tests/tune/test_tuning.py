@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +193,18 @@ def test_the_judge_by_code_may_teach_a_model(tmp_path: Path) -> None:
     assert found.ended == "done"
 
 
+def test_several_predictors_share_one_budget(tmp_path: Path) -> None:
+    evalset = golden(tmp_path)
+    with LmServer(taught(1, 0.0, [])) as server:
+        found = tuned(evalset, server, "gepa", lm={"read_time": "lm"}, budget=Budget(max_calls=120))
+        assert found.calls == len(server.calls) <= 120
+        first = [call.number for call in server.calls if "sensitivity" in call.prompt.outputs]
+    assert list(found.states) == ["temporal.read_time.predict", JUDGE]
+    assert found.tuned[JUDGE].proven
+    assert 0 < len(first) <= 60, "each has its part"
+    assert {trial.predictor for trial in found.history} == set(found.states)
+
+
 def test_without_a_model_nothing_proposes(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="gepa asks a model"):
         tuned(golden(tmp_path), None, "gepa")
@@ -248,3 +262,16 @@ def test_a_state_dir_that_is_none_is_an_error_of_the_user(tmp_path: Path) -> Non
     file.write_text("x")
     with pytest.raises(DataError, match="cannot be used"):
         tuned(golden(tmp_path / "set"), "http://127.0.0.1:9/v1", "labeled", state_dir=file)
+
+
+def test_only_one_module_knows_dspys_optimizers_and_a_read_loads_none_of_them() -> None:
+    root = Path(__file__).resolve().parents[2]
+    found = [path.name for path in sorted((root / "memrank").rglob("*.py")) if "teleprompt import" in path.read_text()]
+    assert found == ["optimizers.py"]
+    code = "import sys, memrank.api, memrank.registry, memrank.tune.prompts, memrank.tune.distill; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
+    loaded = set(ran.stdout.split())
+    assert not {"optuna", "scipy", "litellm"} & loaded  # dspy itself loads gepa
+    code = "import sys, memrank.api, memrank.registry; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
+    assert not [name for name in ran.stdout.split() if name.startswith("memrank.tune")]

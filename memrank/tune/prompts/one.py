@@ -79,6 +79,8 @@ class Run:
     budget: Budget
     seed: int
     threads: int
+    batch: int
+    """Memories in one call of a read."""
     progress: Callable[[Trial], None] | None
     history: list[Trial] = field(default_factory=list)
 

@@ -106,6 +106,7 @@ def tune_prompts(
         budget=budget,
         seed=seed,
         threads=1 if spec.lm is None else spec.lm.concurrency,
+        batch=effort.batch if spec.lm is None else spec.lm.batch,
         progress=progress,
     )
     code_teacher = by_code or teacher == "embedded"
@@ -125,15 +126,16 @@ def _all(
     *,
     code_teacher: bool,
 ) -> Prompts:
-    effort = run_.effort
+    # A read shows as many memories in one call as its spec says; one alone cannot be compared.
+    batch = max(2, min(run_.effort.batch, run_.batch))
     ready: dict[str, tuple[dspy.Predict, list[Case], list[Case]]] = {}
     too_few: list[str] = []
     for name, predict in named.items():
-        cases = cases_of(predict.signature, run_.pipeline, fit_queries, batch=effort.batch)
+        cases = cases_of(predict.signature, run_.pipeline, fit_queries, batch=batch)
         if len(cases) < FEWEST:
             too_few.append(f"{name}: {len(cases)}")
             continue
-        ready[name] = (predict, cases, cases_of(predict.signature, run_.pipeline, choose_queries, batch=effort.batch))
+        ready[name] = (predict, cases, cases_of(predict.signature, run_.pipeline, choose_queries, batch=batch))
     if not ready:
         hint = f"at least {FEWEST} queries of the part fit with labels of what it is asked"
         raise DataError(f"too few cases to tune prompts on ({', '.join(too_few)})", hint=hint)
