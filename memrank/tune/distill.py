@@ -50,7 +50,9 @@ FEWEST = 10
 """Queries with judgements without which nothing is fitted."""
 HELD = 5
 """Every so many-th of the judged queries is held out to measure agreement on."""
-PULL, LEVEL_PULL = 0.02, 0.01
+PULL, LEVEL_PULL = 0.3, 0.01
+SHARPNESS = 0.1
+"""Difference in what was said that makes a candidate's share e times as large."""
 FALLING = frozenset({"other_numbers", "log_rank", "log_pool", "weak_few", "unnamed"})
 """Coefficients that can only count against a candidate; all others can only count for it."""
 STRONGEST = 10.0
@@ -282,7 +284,7 @@ def _fit_order(judged: Sequence[_Judged], start: Model) -> dict[str, float]:
     if not told:
         return dict(zip(ORDER, prior.tolist(), strict=True))
     features = [np.stack(list(order_features(one.columns).values()), axis=1)[one.places] for one in told]
-    x, y = np.concatenate(features), np.concatenate([one.said / one.said.sum() for one in told])
+    x, y = np.concatenate(features), np.concatenate([_target(one.said) for one in told])
     sizes = np.array([len(one.said) for one in told])
     begin = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     query, share = np.repeat(np.arange(len(sizes)), sizes), 1.0 / len(told)
@@ -297,6 +299,16 @@ def _fit_order(judged: Sequence[_Judged], start: Model) -> dict[str, float]:
         return float(value), slope + 2 * PULL * away
 
     return dict(zip(ORDER, _bounded(loss, prior, ORDER).tolist(), strict=True))
+
+
+def _target(said: Floats) -> Floats:
+    """What the order should come to: shares, of which those that were said to be little get next to none.
+
+    Plain shares of what was said would not do: of twenty candidates, the many that were given a little outweigh the one
+    that was given much.
+    """
+    sharp = np.exp((said - said.max()) / SHARPNESS)
+    return np.asarray(sharp / sharp.sum())
 
 
 def _fit_level(judged: Sequence[_Judged], order: Mapping[str, float], start: Model) -> tuple[dict[str, float], float]:
