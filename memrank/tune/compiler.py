@@ -58,7 +58,7 @@ def compile_spec(spec: Spec, build: Build, evalset: Evalset, section: CompileSpe
     if section.optimizer != "weights":
         raise UsageError(
             f"the optimizer {section.optimizer} tunes what a language model is told, and {spec.name} is tuned without",
-            hint="optimizer: weights",
+            hint="optimizer: weights; prompts are tuned from Python, by memrank.tune.prompts.tune_prompts",
         )
     told = [name for name in section.weights if name.startswith(OF_PIPELINE)]
     if told:

@@ -44,7 +44,7 @@ def library_version() -> str:
     try:
         import scipy
     except ImportError as error:
-        raise DependencyError("compiling needs scipy", hint="pip install 'memrank[compile]'") from error
+        raise DependencyError("compiling needs scipy", hint="pip install scipy") from error
     return str(scipy.__version__)
 
 

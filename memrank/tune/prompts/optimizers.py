@@ -69,7 +69,7 @@ def require(optimizer: Optimizer) -> None:
     """Raises DependencyError where its package is not installed."""
     package = NEEDS.get(optimizer)
     if package is not None and find_spec(package) is None:
-        raise DependencyError(f"{optimizer} needs {package}", hint="pip install 'memrank[compile]'")
+        raise DependencyError(f"{optimizer} needs {package}", hint=f"pip install {package}")
 
 
 def evaluate(
