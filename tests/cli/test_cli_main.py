@@ -40,10 +40,14 @@ def test_a_call_that_is_none_is_2_and_leaves_stdout_empty(arguments: list[str]) 
     assert "Usage: memrank" in answer.err
 
 
+REST = ("artifact", "conversation", "store", "evalset", "reads")
+
+
 @pytest.mark.parametrize(
     ("words", "offers"),
     [
-        ("memrank ", {"run", "init", "check", "schema", "eval", "conversation", "store", "evalset", "reads"}),
+        ("memrank ", {"run", "init", "check", "schema", "eval", "compile", *REST}),
+        ("memrank artifact ", {"show", "diff"}),
         ("memrank store ", {"import", "export", "decay", "contradictions", "forget"}),
         ("memrank run --form", {"--format"}),
         ("memrank run x.yaml --format passage", {"passages", "passage-list"}),
