@@ -1,6 +1,7 @@
 """Optimizers through a model server that fails: to the end, within budget, and never asking twice."""
 
 import contextlib
+import gc
 import json
 import subprocess
 import sys
@@ -274,6 +275,9 @@ def test_nothing_is_printed(tmp_path: Path, capfd: Any) -> None:
     with LmServer(taught(2, 0.2, FAULTS)) as server:
         for optimizer in ("random-search", "mipro", "gepa"):
             tuned(evalset, server, optimizer, progress=lambda _: print("heard"))
+            for calls in (12, 25):
+                tuned(evalset, server, optimizer, budget=Budget(max_calls=calls))
+    gc.collect()
     out, err = capfd.readouterr()
     assert set(out.split()) == {"heard"}
     assert err == ""
