@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from faults.lm_server import Act, Answer, Call, LmServer, Wire, at_random, completion, literal, response
-from faults.scripted_model import Prompt, fill, rows
+from faults.scripted_model import fill, rows
 
 from memrank.evals.evalset import Evalset, load
 from memrank.pipeline import Pipeline
@@ -116,8 +116,3 @@ def tuned(evalset: Evalset, server: LmServer | str | None, optimizer: Any, **giv
         optimizer=optimizer,
         **given,
     )
-
-
-def is_question(prompt: Prompt) -> bool:
-    """Whether a call asks to judge memories, and is no proposal."""
-    return "judgements" in prompt.outputs

@@ -1,20 +1,22 @@
 """Optimizers through a model server that fails: to the end, within budget, and never asking twice."""
 
 import contextlib
+import gc
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from faults.lm_server import FAULTY_ANSWERS, LmServer, Reset, Status
+from faults.lm_server import FAULTY_ANSWERS, Call, LmServer, Reset, Status, Wire, completion, response
 from tuning import MARK, SMALL, Taught, builder, golden, spec_of, taught, tuned
 
 from memrank.errors import DataError, UsageError
 from memrank.speclm import LmSpec
 from memrank.stages.lm.prompting import GUARD
-from memrank.tune.prompts import Budget, Trial, tune_prompts, with_prompts
+from memrank.tune.prompts import Budget, Prompt, Trial, tune_prompts, with_prompts
 
 FAULTS = [Status(503), Status(500), Status(429, "0"), Reset(), *(FAULTY_ANSWERS[name] for name in ("prose", "nan"))]
 FAULTS += [FAULTY_ANSWERS[name] for name in ("missing_id", "empty_text", "truncated", "html")]
@@ -185,6 +187,45 @@ def test_the_judge_by_code_teaches_without_any_model(tmp_path: Path, optimizer: 
     with_prompts(pipeline, {JUDGE: found.states[JUDGE]})
 
 
+def test_without_a_single_call_the_judge_by_code_still_teaches(tmp_path: Path) -> None:
+    nowhere = "http://127.0.0.1:9/v1"
+    found = tuned(golden(tmp_path), nowhere, "bootstrap", teacher="embedded", budget=Budget(max_calls=0))
+    assert found.calls == 0
+    assert found.changed
+    assert not found.tuned[JUDGE].proven
+    assert found.ended == "done"
+
+
+def test_answers_that_had_to_be_repaired_are_no_demonstrations(tmp_path: Path) -> None:
+    evalset = golden(tmp_path)
+    start = {JUDGE: Prompt(instructions=MARK, demos=())}
+    half = {"demos": 0}
+
+    @dataclass(frozen=True)
+    class Percent(Taught):
+        """Judges well, and better with demonstrations; its numbers are texts with a sign."""
+
+        def play(self, call: Call, wire: Wire) -> None:
+            prompt = call.prompt
+            shown = sum(role == "assistant" for role, _ in prompt.messages)
+            half["demos"] = max(half["demos"], shown)
+            told = {item["id"]: "painted" in str(item["content"]) for item in prompt.items}
+            least = 0 if shown else 4
+            rows = [
+                {"id": name, "relevance": f"{96 if right else least} %", "justification": "so"}
+                for name, right in told.items()
+            ]
+            wire.send(response(200, completion(json.dumps({"judgements": rows}))))
+
+    with LmServer([Percent()] * 4000) as server:
+        found = tuned(evalset, server, "bootstrap", start=start)
+    assert found.tuned[JUDGE].proven
+    assert half["demos"] >= 3
+    assert len(found.states[JUDGE].demos) < half["demos"], "those of the model are left out"
+    pipeline = builder(evalset)(spec_of("http://127.0.0.1:9/v1"))
+    with_prompts(pipeline, found.states)
+
+
 def test_the_judge_by_code_may_teach_a_model(tmp_path: Path) -> None:
     evalset = golden(tmp_path)
     with LmServer(taught(1, 0.0, [])) as server:
@@ -234,6 +275,9 @@ def test_nothing_is_printed(tmp_path: Path, capfd: Any) -> None:
     with LmServer(taught(2, 0.2, FAULTS)) as server:
         for optimizer in ("random-search", "mipro", "gepa"):
             tuned(evalset, server, optimizer, progress=lambda _: print("heard"))
+            for calls in (12, 25):
+                tuned(evalset, server, optimizer, budget=Budget(max_calls=calls))
+    gc.collect()
     out, err = capfd.readouterr()
     assert set(out.split()) == {"heard"}
     assert err == ""

@@ -1,10 +1,11 @@
 """The tuning of one predictor: cases split by group, an optimizer within its part of the budget, the best so far."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError
@@ -148,7 +149,7 @@ class Tuning:
         if not proven and made is not None and math.isnan(self.board.score(self.first)):
             best = self.board.know(made)  # made without asking: whoever takes it must measure it
         first_scores, best_scores = self._on_choose(best, after / parts)
-        prompt = self.board.prompt(best)
+        prompt = _sound(self.board.prompt(best), self.student.predict.signature)
         tuned = Tuned(
             first=self.board.score(self.first),
             best=self.board.score(best),
@@ -222,8 +223,7 @@ class Tuning:
         return made
 
     def _made(self, program: Student) -> Prompt:
-        prompt = effective(program.predict, self.bench.shipped)
-        return checked(prompt, self.student.predict.signature)
+        return effective(program.predict, self.bench.shipped)
 
     def _complete(self, program: Student, validation: Sequence[dspy.Example]) -> None:
         """Evaluate a program on all of validation; what no server answered is asked again."""
@@ -245,7 +245,7 @@ class Tuning:
         ended, said = self.ended, self.said
         for key in (self.first, best):
             program = Student(self.student.predict.deepcopy(), self.bench)
-            apply(program.predict, self.board.prompt(key))
+            apply(program.predict, _sound(self.board.prompt(key), program.predict.signature))
             tally = _Tally(self.metric)
             with self._setting(part) as phase:
                 self._guarded(phase, partial(_scored, program, examples, tally, self.run.threads))
@@ -253,6 +253,17 @@ class Tuning:
         if ended != "done":
             self.ended, self.said = ended, said
         return found[0], found[1]
+
+
+def _sound(prompt: Prompt, signature: type[dspy.Signature]) -> Prompt:
+    """The prompt with demos of the signature's types: answers that were repaired (`"80 %"`) are none, and go."""
+    demos: list[Mapping[str, Any]] = []
+    for demo in prompt.demos:
+        try:
+            demos += checked(prompt._replace(demos=(demo,)), signature).demos
+        except DataError:
+            continue
+    return prompt._replace(demos=tuple(demos))
 
 
 class _Tally:

@@ -1,5 +1,6 @@
 """Silence for optimizers, which print, log and draw bars on their own: stdout of a command is data only."""
 
+import gc
 import io
 import logging
 import sys
@@ -14,13 +15,16 @@ LOGGERS = ("dspy", "optuna", "gepa")
 
 
 class _Muted(io.TextIOBase):
-    """A stream that drops what the muted thread writes, and passes on what any other one does."""
+    """A stream that drops what the muted thread writes, and passes on what any other one does.
+
+    Bars draw themselves once more when they are given up, whenever that is: they are dropped for good.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        return len(text) if _MUTED.get() else self._stream.write(text)
+        return len(text) if _MUTED.get() or text.startswith("\r") else self._stream.write(text)
 
     def flush(self) -> None:
         self._stream.flush()
@@ -50,6 +54,7 @@ def muted() -> Iterator[None]:
                 logging.getLogger(name).setLevel(logging.CRITICAL)
             yield
     finally:
+        gc.collect()  # bars of an optimizer that was ended, which end their line when they go
         sys.stdout, sys.stderr = streams
         for name, level in levels.items():
             logging.getLogger(name).setLevel(level)

@@ -7,7 +7,7 @@ composites read the numbers.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,6 +160,3 @@ def _told(faults: list[str], well: str) -> str:
         return well
     more = len(faults) - MOST_SAID
     return ". ".join([*faults[:MOST_SAID], *([f"And {more} more"] if more > 0 else [])]) + "."
-
-
-Metric = Callable[..., Any]
