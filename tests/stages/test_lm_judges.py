@@ -6,6 +6,7 @@ import dspy
 import pytest
 from dspy.adapters.json_adapter import JSONAdapter
 from faults.lm_server import ACTS, LmServer
+from hypothesis import example as tried
 from hypothesis import given
 from hypothesis import strategies as st
 from lmreading import POOL, QUERY, asking, codes, embedded, items, relevance, whole
@@ -93,6 +94,8 @@ def test_plain_ids_are_shown_as_they_are() -> None:
 
 
 @given(st.text(max_size=200))
+@tried("|>")
+@tried("<|a|>")
 def test_a_text_cannot_leave_its_fence(text: str) -> None:
     shown = fenced(text)
     assert shown.startswith("<< ")

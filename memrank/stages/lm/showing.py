@@ -86,4 +86,5 @@ def fenced(text: str) -> str:
 
 def _unframed(text: str) -> str:
     """Without the marks that frame a prompt: ours, dspy's (`[[ ## name ## ]]`) and those of chat templates."""
-    return re.sub(r"(<|>|\[|\]|`|#)(?=\1)|<(?=\|)|(?<=\|)>", lambda match: f"{match[0]} ", text)
+    apart = re.sub(r"(<|>|\[|\]|`|#)(?=\1)|<(?=\|)", lambda match: f"{match[0]} ", text)
+    return apart.replace("|>", "| >")
