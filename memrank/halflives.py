@@ -4,13 +4,17 @@ The half-life is the age at which the unfloored curve is one half. Of a linear c
 power curve scale x (2^(1/p) - 1); of a cliff, which has none, the window itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from memrank.pertype import PerType
+from memrank.score import temporal
 from memrank.score.temporal import half_life_of_rate
 from memrank.spec import TemporalSpec
 from memrank.text.dates import format_duration
+from memrank.types import Floats
 
 KERNELS = ("exponential", "linear", "gaussian", "power", "weibull", "cliff", "none")
 SMOOTH = ("exponential", "linear", "gaussian", "power", "weibull")
@@ -62,3 +66,28 @@ def temporal_fields(params: TemporalSpec, own: Mapping[str, float | str]) -> dic
         lives = named_half_lives(params, own)
         fields[_FIELD.get(kernel, "half_life")] = {name: format_duration(v * factor) for name, v in lives.items()}
     return fields
+
+
+def curve(params: TemporalSpec, age: Floats, of: Callable[[PerType | None], Floats]) -> Floats:
+    """Freshness by the section's curve at ages in seconds, offset taken off, shape (n,); in [floor, 1].
+
+    `of` gives each the value of its memory type, shape (n,).
+    """
+    match params.kernel:
+        case "exponential" if params.rate_per_hour is not None:
+            k = temporal.exponential(age, temporal.half_life_of_rate(params.rate_per_hour))
+        case "exponential":
+            k = temporal.exponential(age, of(params.half_life))
+        case "linear":
+            k = temporal.linear(age, of(params.window))
+        case "gaussian":
+            k = temporal.gaussian(age, of(params.half_life))
+        case "power":
+            k = temporal.power(age, of(params.scale), params.p or 1.0)
+        case "weibull":
+            k = temporal.weibull(age, of(params.half_life), params.beta or 1.0)
+        case "cliff":
+            k = temporal.cliff(age, of(params.window))
+        case "none":
+            k = np.ones_like(age)
+    return temporal.floored(k, params.floor)

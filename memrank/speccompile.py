@@ -55,13 +55,7 @@ class CompileSpec(Section):
     evaluations: int = Field(default=6000, ge=10, le=1_000_000)
     """Settings that a search for weights tries at the most."""
     max_calls: Count = 1000
-    """Calls of a model at the most."""
-    max_tokens: int | None = Field(default=None, ge=1)
-    """Tokens of a model at the most."""
-    max_cost_usd: float | None = Field(default=None, gt=0)
-    """Dollars at the most."""
-    teacher: str | None = Field(default=None, min_length=1)
-    """The model that writes examples and instructions; the spec's own where it is left out."""
+    """Calls of a model at the most; `weights` asks none."""
     seed: int = Field(default=20260320, ge=0)
     """The same seed gives the same artifact."""
 

@@ -12,7 +12,6 @@ from memrank.cli import collector
 from memrank.cli.calibrate import artifact_path, relative, same_file
 from memrank.cli.compiling import watching
 from memrank.cli.logfile import seen
-from memrank.cli.numbers import Finite
 from memrank.cli.output import FILE, Notices, deliver, json_text, refuse_source, tell
 from memrank.errors import DataError, SpecError, UsageError
 
@@ -38,9 +37,7 @@ CONSTRAINTS_MISSED = 1
 )
 @click.option("--free", metavar="NAMES", help="Groups or paths of parameters, with commas: composite,half_life.")
 @click.option("--evaluations", type=click.IntRange(10, 1_000_000), help="Settings that are tried at the most.")
-@click.option("--max-calls", type=click.IntRange(min=1), help="Calls of a model at the most.")
-@click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens of a model at the most.")
-@click.option("--max-cost-usd", type=Finite(min=0), metavar="USD", help="Dollars at the most.")
+@click.option("--max-calls", type=click.IntRange(min=1), help="Calls of a model at the most; weights asks none.")
 @click.option("--seed", type=click.IntRange(min=0), help="The same seed gives the same artifact.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Threads.")
 @click.option(

@@ -61,15 +61,13 @@ def _table(progress: "Progress", left: float | None) -> "Table":
     from rich.text import Text
 
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    for title in ("doing", "trial", "best", "constraints", "calls", "cost", "left at most"):
+    for title in ("doing", "trial", "best", "constraints", "left at most"):
         table.add_column(title, justify="left" if title == "doing" else "right", no_wrap=True)
     cells = (
         progress.phase,
         f"{progress.done} of {progress.total}",
         "-" if progress.best is None else f"{progress.best:.4f}",
         constraint_state(progress),
-        f"{progress.calls}",
-        f"${progress.cost_usd:.4f}",
         "-" if left is None else f"{int(left // 60)}:{int(left % 60):02d}",
     )
     table.add_row(*map(Text, cells))

@@ -14,6 +14,7 @@ from memrank.export.engines import elasticsearch, qdrant
 from memrank.export.engines.point import Held, Point, double, single
 from memrank.export.fields import AS_OF, Fields, moment_text
 from memrank.export.formula import Formula
+from memrank.halflives import curve
 from memrank.score import fuse, importance, temporal
 from memrank.spec import RankerSpec, Spec, TemporalSpec
 from memrank.types import Bools, Floats
@@ -83,24 +84,7 @@ def _kernel(params: TemporalSpec, points: Sequence[Point], age: Floats) -> Float
     def of(values: Any) -> Floats:
         return np.array([values.of(point.memory_type) if values else np.nan for point in points], dtype=np.float64)
 
-    match params.kernel:
-        case "exponential" if params.rate_per_hour is not None:
-            k = temporal.exponential(age, temporal.half_life_of_rate(params.rate_per_hour))
-        case "exponential":
-            k = temporal.exponential(age, of(params.half_life))
-        case "linear":
-            k = temporal.linear(age, of(params.window))
-        case "gaussian":
-            k = temporal.gaussian(age, of(params.half_life))
-        case "power":
-            k = temporal.power(age, of(params.scale), params.p or 1.0)
-        case "weibull":
-            k = temporal.weibull(age, of(params.half_life), params.beta or 1.0)
-        case "cliff":
-            k = temporal.cliff(age, of(params.window))
-        case "none":
-            k = np.ones_like(age)
-    return temporal.floored(k, params.floor)
+    return curve(params, age, of)
 
 
 def _importance(ranker: RankerSpec, points: Sequence[Point], now: float) -> Floats:

@@ -6,6 +6,7 @@ import dspy
 import numpy as np
 
 from memrank.errors import SpecError
+from memrank.halflives import curve
 from memrank.pertype import PerType
 from memrank.score import temporal
 from memrank.slate import JUDGES, Column, Slate
@@ -153,24 +154,7 @@ class Temporal(Stage):
             by_type = np.array([values.of(name) if values else np.nan for name in slate.tenant.types], dtype=np.float64)
             return by_type[slate.tenant.type_code[slate.rows]]
 
-        match params.kernel:
-            case "exponential" if params.rate_per_hour is not None:
-                k = temporal.exponential(age, temporal.half_life_of_rate(params.rate_per_hour))
-            case "exponential":
-                k = temporal.exponential(age, of(params.half_life))
-            case "linear":
-                k = temporal.linear(age, of(params.window))
-            case "gaussian":
-                k = temporal.gaussian(age, of(params.half_life))
-            case "power":
-                k = temporal.power(age, of(params.scale), params.p or 1.0)
-            case "weibull":
-                k = temporal.weibull(age, of(params.half_life), params.beta or 1.0)
-            case "cliff":
-                k = temporal.cliff(age, of(params.window))
-            case "none":
-                k = np.ones_like(age)
-        return temporal.floored(k, params.floor)
+        return curve(params, age, of)
 
 
 def _model(lm: LmSpec | None, by_tense: bool) -> dspy.Module:

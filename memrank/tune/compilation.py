@@ -27,9 +27,6 @@ class Progress:
     """Objective on the part that is searched on."""
     violation: float = 0.0
     """By how much the best so far misses the constraints."""
-    calls: int = 0
-    """Of a model."""
-    cost_usd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

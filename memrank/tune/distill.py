@@ -27,6 +27,7 @@ from memrank.score import metrics
 from memrank.score.agreement import spearman
 from memrank.score.descent import minimum
 from memrank.score.intervals import Bootstrap, Difference, Estimate
+from memrank.score.listwise import listwise_loss
 from memrank.score.relevance import LEVEL, ORDER, Model, combine, level_features, order_features, shipped
 from memrank.slate import Slate
 from memrank.spec import Spec
@@ -286,18 +287,7 @@ def _fit_order(judged: Sequence[_Judged], start: Model) -> dict[str, float]:
     features = [np.stack(list(order_features(one.columns).values()), axis=1)[one.places] for one in told]
     x, y = np.concatenate(features), np.concatenate([_target(one.said) for one in told])
     sizes = np.array([len(one.said) for one in told])
-    begin = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    query, share = np.repeat(np.arange(len(sizes)), sizes), 1.0 / len(told)
-
-    def loss(w: Floats) -> tuple[float, Floats]:
-        s = np.einsum("ij,j->i", x, w)
-        s = s - np.maximum.reduceat(s, begin)[query]
-        total = np.add.reduceat(np.exp(s), begin)
-        away = w - prior
-        value = share * (np.log(total) - np.add.reduceat(y * s, begin)).sum() + PULL * (away * away).sum()
-        slope = share * np.einsum("ij,i->j", x, np.exp(s) / total[query] - y)
-        return float(value), slope + 2 * PULL * away
-
+    loss = listwise_loss(x, y, sizes, prior, PULL)
     return dict(zip(ORDER, _bounded(loss, prior, ORDER).tolist(), strict=True))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from memrank.errors import DependencyError
 from memrank.parameters import Number, Parameter, rounded
+from memrank.score.listwise import listwise_loss
 from memrank.score.relevance import LEVEL, ORDER, combine, level_features, order_features
 from memrank.stages.ranker import judged_columns
 from memrank.tenant import Rows
@@ -35,8 +36,8 @@ class _Listed:
 
     x: Floats
     y: Floats
-    start: Rows
-    query: Rows
+    sizes: Rows
+    """(queries,): how many each has."""
 
 
 def library_version() -> str:
@@ -56,18 +57,7 @@ def fit_order(problem: Problem, free: Sequence[Parameter], values: Values, pull:
     if not chosen or listed is None:
         return {}
     prior = np.array([model.order.get(name, 0.0) for name in ORDER])
-    x, y, start, query = listed.x, listed.y, listed.start, listed.query
-    share = 1.0 / len(start)
-
-    def loss(w: Floats) -> tuple[float, Floats]:
-        s = np.einsum("ij,j->i", x, w)
-        s = s - np.maximum.reduceat(s, start)[query]
-        total = np.add.reduceat(np.exp(s), start)
-        away = w - prior
-        value = share * (np.log(total) - np.add.reduceat(y * s, start)).sum() + pull * (away * away).sum()
-        slope = share * np.einsum("ij,i->j", x, np.exp(s) / total[query] - y)
-        return float(value), slope + 2 * pull * away
-
+    loss = listwise_loss(listed.x, listed.y, listed.sizes, prior, pull)
     limits = [_limits(chosen.get(name), prior[k]) for k, name in enumerate(ORDER)]
     found = _minimum(loss, prior, limits)
     return {f"{ORDER_PATH}{name}": rounded(found[k]) for k, name in enumerate(ORDER) if name in chosen}
@@ -150,10 +140,7 @@ def _listed(problem: Problem, values: Values) -> _Listed | None:
             sizes.append(len(y))
     if not xs:
         return None
-    start = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    return _Listed(
-        x=np.concatenate(xs), y=np.concatenate(ys), start=start, query=np.repeat(np.arange(len(sizes)), sizes)
-    )
+    return _Listed(x=np.concatenate(xs), y=np.concatenate(ys), sizes=np.array(sizes, dtype=np.int64))
 
 
 def _limits(parameter: Parameter | None, own: float) -> tuple[float, float]:

@@ -109,7 +109,7 @@ def test_constraints_that_nothing_keeps_exit_with_1(tmp_path: Path) -> None:
         (["--free", "temporal.half_life.default=9d..1d"], 2, "do not rise"),
         (["--optimizer", "gepa"], 2, "the optimizer gepa"),
         (["--evaluations", "1"], 2, "--evaluations"),
-        (["--max-cost-usd", "nan"], 2, "not a finite number"),
+        (["--max-calls", "0"], 2, "--max-calls"),
         (["--out", "{tmp}/known.yaml"], 2, "it is there already and no artifact"),
         (["--out", "{tmp}/none/a.json"], 3, "there is no folder"),
         (["--html", "{tmp}/known.yaml"], 2, "--html"),
